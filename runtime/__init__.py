@@ -1,0 +1,1 @@
+"""What one agent does and what a user touches; knows ports, never Ray."""
