@@ -1,0 +1,166 @@
+"""What an agent asks the Supervisor before each model call, and what it is told."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from .ids import AgentId, Incarnation, RunId
+
+__all__ = (
+    "AgentStatus",
+    "CheckIn",
+    "Directive",
+    "EndStep",
+    "Grant",
+    "Pause",
+    "Proceed",
+    "Settlement",
+    "Stop",
+    "Wait",
+    "WindDown",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckIn:
+    """Sent once before each attempt of a model call.
+
+    Attributes:
+        agent: Who asks.
+        incarnation: Its life; an old one is told to stop.
+        run: The run the call is for.
+        step: Steps of the agent's life so far.
+        phase: The agent's phase, as `Phase` spells it.
+        attempt: Number of the attempt, rising over the incarnation's life; with agent and incarnation it names the
+            reservation.
+        provider: The provider key whose limits are shared.
+        bound: The most tokens the request can be counted as.
+        output: The most output tokens wanted.
+        floor: The fewest output tokens that are still worth a call.
+        last_answer: This is a run's last answer, which may draw on the held-back pool.
+        signatures: Digests of the last tool calls, newest last.
+        lag: Seconds the agent's loop is behind.
+    """
+
+    agent: AgentId
+    incarnation: Incarnation
+    run: RunId
+    step: int
+    phase: str
+    attempt: int
+    provider: str
+    bound: int
+    output: int
+    floor: int = 256
+    last_answer: bool = False
+    signatures: tuple[str, ...] = ()
+    lag: float = 0.0
+
+    @property
+    def reservation(self) -> str:
+        """The id under which the tokens are reserved and settled."""
+        return f"{self.agent}/{self.incarnation}/{self.attempt}"
+
+
+@dataclass(frozen=True, slots=True)
+class Settlement:
+    """What one attempt came to; idempotent by `reservation`.
+
+    Attributes:
+        reservation: The id the grant carried.
+        tokens: Prompt and completion together; None: unknown, which counts as all that was reserved.
+        estimated: `tokens` is an estimate, not the provider's count.
+    """
+
+    agent: AgentId
+    incarnation: Incarnation
+    reservation: str
+    tokens: int | None
+    estimated: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Grant:
+    """Leave for one attempt: at most `output` tokens of output, not before `after` seconds from now."""
+
+    reservation: str
+    output: int
+    after: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Proceed:
+    """Make the call."""
+
+    grant: Grant
+
+
+@dataclass(frozen=True, slots=True)
+class EndStep:
+    """Leave the Step without this call."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class WindDown:
+    """Give a last answer with tools off; `limit` names the limit."""
+
+    limit: str
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pause:
+    """Stay where you are until resumed."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Stop:
+    """End the run now."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """Ask again in `after` seconds: tokens are held by calls in flight, or the Supervisor is away."""
+
+    after: float
+    reason: str
+
+
+Directive: TypeAlias = Proceed | EndStep | WindDown | Pause | Stop | Wait
+
+
+@dataclass(frozen=True, slots=True)
+class AgentStatus:
+    """One row of the fleet's table.
+
+    Attributes:
+        phase: As `Phase` spells it, or `dead`, `stopped`.
+        since: Unix seconds when the phase began.
+        waiting: Messages in the mailbox.
+        sent: Messages sent and accepted.
+        consumed: Messages consumed.
+        tokens: Tokens settled.
+        limit: The agent's own token limit; None: none.
+        note: Why it is as it is, in words.
+    """
+
+    agent: AgentId
+    incarnation: Incarnation
+    phase: str
+    since: float
+    run: RunId | None = None
+    step: int = 0
+    round: int = 0
+    waiting: int = 0
+    sent: int = 0
+    consumed: int = 0
+    tokens: int = 0
+    limit: int | None = None
+    parent: AgentId | None = None
+    pid: int = 0
+    note: str = ""

@@ -1,0 +1,226 @@
+"""Bytes of what is said: one version byte, then msgpack.
+
+A frozen dataclass becomes a map of its fields with its class name under `$`; a named tuple becomes an array. A reader
+ignores fields it does not know and gives fields that are missing their defaults, so either side may be the newer one
+as long as the version byte is the same.
+"""
+
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, fields, is_dataclass
+from enum import StrEnum
+from functools import cache
+from typing import Any, Literal, TypeVar, cast
+
+import msgpack
+
+from .errors import DecodeError, SecretRefused, VersionMismatch
+from .mail import Envelope, Refusal, Verdict
+from .secret import Secret
+
+__all__ = ("VERSION", "decode", "decode_batch", "decode_verdicts", "encode", "encode_batch", "encode_verdicts")
+
+VERSION = 1
+"""First byte of everything that is encoded here."""
+
+HEAD = bytes([VERSION])
+TAG = "$"
+T = TypeVar("T")
+Reader = Callable[[Any], Any]
+
+
+def encode(value: object) -> bytes:
+    """Bytes of a protocol value: a frozen dataclass, a named tuple, an enum, plain data, or tuples and maps of these.
+
+    Raises:
+        SecretRefused: The value holds a `Secret`.
+        TypeError: The value holds something that is not plain data.
+    """
+    return HEAD + cast("bytes", msgpack.packb(plain(value, "value")))
+
+
+def plain(value: object, where: str) -> object:
+    """The value as msgpack's own types; `where` is the attribute path for errors."""
+    match value:
+        case StrEnum():
+            return value.value
+        case None | bool() | int() | float() | str() | bytes():
+            return value
+        case Secret():
+            raise SecretRefused(where=where)
+        case Mapping():
+            items = cast("Mapping[str, object]", value).items()
+            return {key: plain(item, f"{where}.{key}") for key, item in items}
+        case tuple() | list():
+            sequence = cast("tuple[object, ...]", value)
+            return [plain(item, f"{where}[{index}]") for index, item in enumerate(sequence)]
+        case _ if is_dataclass(value):
+            body = {f.name: plain(getattr(value, f.name), f"{where}.{f.name}") for f in fields(value)}
+            return {TAG: type(value).__name__, **body}
+        case _:
+            raise TypeError(f"{where} is a {type(value).__name__}, which is not plain data.")
+
+
+def unpack(data: bytes) -> Any:
+    """Check the version byte and unpack the rest.
+
+    Raises:
+        VersionMismatch: Another version wrote it.
+        DecodeError: It is not msgpack.
+    """
+    if not data:
+        raise DecodeError(reason="there are none")
+    if data[0] != VERSION:
+        raise VersionMismatch(theirs=data[0], ours=VERSION)
+    try:
+        return msgpack.unpackb(memoryview(data)[1:], strict_map_key=False)
+    except (ValueError, msgpack.UnpackException) as error:
+        raise DecodeError(reason=str(error) or type(error).__name__) from None
+
+
+def decode(data: bytes, expected: type[T]) -> T:
+    """The value whose bytes these are; `expected` may be a union of dataclasses.
+
+    Raises:
+        DecodeError: The bytes are not of that type.
+        VersionMismatch: Another version wrote them.
+    """
+    return cast("T", read(unpack(data), expected))
+
+
+def read(value: object, expected: object) -> object:
+    """Plain data as the type `expected`.
+
+    Raises:
+        DecodeError: The data are not of that type.
+    """
+    try:
+        return reader(expected)(value)
+    except (TypeError, ValueError, KeyError, AttributeError, IndexError) as error:
+        raise DecodeError(reason=f"not a {getattr(expected, '__name__', expected)}: {error}") from None
+
+
+@cache
+def reader(expected: Any) -> Reader:
+    """The function that turns plain data into `expected`, made once per type."""
+    origin, args = typing.get_origin(expected), typing.get_args(expected)
+    if isinstance(expected, typing.NewType):
+        return reader(expected.__supertype__)
+    if origin is typing.Union or origin is types.UnionType:
+        return union_reader(args)
+    if origin is tuple or origin is list:
+        item = reader(args[0])
+        return lambda value: tuple(item(element) for element in checked(value, list))
+    if origin is Literal:
+        return lambda value: args[args.index(value)]
+    if isinstance(expected, type):
+        return class_reader(expected)
+    return as_is  # Mapping[str, Json] and Json itself are what msgpack gives
+
+
+def as_is(value: Any) -> Any:
+    """Plain data stay what they are."""
+    return value
+
+
+def checked(value: Any, expected: type) -> Any:
+    """The value, if it is of the type; True is no number, and an integer will do for a float."""
+    if expected is float and type(value) is int:
+        return float(value)
+    if not isinstance(value, expected) or (isinstance(value, bool) and expected is not bool):
+        raise TypeError(f"a {type(value).__name__} where a {expected.__name__} is due")
+    return value
+
+
+def class_reader(expected: type) -> Reader:
+    """How one class is read: a dataclass, a named tuple, an enum, or a plain type."""
+    if is_dataclass(expected):
+        return dataclass_reader(expected)
+    if issubclass(expected, StrEnum):
+        return expected
+    if issubclass(expected, tuple) and hasattr(expected, "_fields"):
+        return tuple_reader(expected)
+    if expected in {str, int, float, bool, bytes, dict}:
+        return lambda value: checked(value, expected)
+    return as_is
+
+
+def tuple_reader(expected: Any) -> Reader:
+    """How a named tuple is read: by place; what a newer side put behind is ignored."""
+    hints = typing.get_type_hints(expected)
+    readers = [reader(hints[name]) for name in expected._fields]
+    count = len(readers)
+
+    def take(value: Any) -> Any:
+        if len(checked(value, list)) < count:
+            raise TypeError(f"{len(value)} fields where {count} are due")
+        return expected(*(each(item) for each, item in zip(readers, value, strict=False)))
+
+    return take
+
+
+def dataclass_reader(expected: Any) -> Reader:
+    """How a dataclass is read: known fields by name, missing ones by their defaults."""
+    hints = typing.get_type_hints(expected)
+    readers = {f.name: reader(hints[f.name]) for f in fields(expected)}
+    needed = {f.name for f in fields(expected) if f.default is MISSING and f.default_factory is MISSING}
+
+    def take(value: Any) -> Any:
+        if checked(value, dict).get(TAG) != expected.__name__:
+            raise TypeError(f"a {value.get(TAG)} where a {expected.__name__} is due")
+        if missing := needed - value.keys():
+            raise TypeError(f"{expected.__name__} lacks {', '.join(sorted(missing))}")
+        return expected(**{name: each(value[name]) for name, each in readers.items() if name in value})
+
+    return take
+
+
+def union_reader(args: tuple[Any, ...]) -> Reader:
+    """How a union is read: None by value, dataclasses by their tag, one plain type by itself."""
+    tagged = {arg.__name__: reader(arg) for arg in args if is_dataclass(arg)}
+    rest = [reader(arg) for arg in args if not is_dataclass(arg) and arg is not type(None)]
+    optional = type(None) in args
+
+    def take(value: Any) -> Any:
+        if value is None and optional:
+            return None
+        if isinstance(value, dict) and TAG in value:
+            return tagged[value[TAG]](value)
+        for each in rest:
+            try:
+                return each(value)
+            except (TypeError, ValueError):
+                continue
+        raise TypeError(f"a {type(value).__name__} that the union does not have")
+
+    return take
+
+
+def encode_batch(batch: tuple[Envelope, ...]) -> bytes:
+    """Bytes of a batch of mail; the hot path, so without a look at each field."""
+    return HEAD + cast("bytes", msgpack.packb(batch))
+
+
+def decode_batch(data: bytes) -> tuple[Envelope, ...]:
+    """The batch of mail whose bytes these are.
+
+    Raises:
+        DecodeError: They are not a batch.
+        VersionMismatch: Another version wrote them.
+    """
+    return cast("tuple[Envelope, ...]", read(unpack(data), tuple[Envelope, ...]))
+
+
+def encode_verdicts(verdicts: tuple[Verdict, ...]) -> bytes:
+    """Bytes of a mailbox's answers, in the order of the batch."""
+    return HEAD + cast("bytes", msgpack.packb(verdicts))
+
+
+def decode_verdicts(data: bytes) -> tuple[Verdict, ...]:
+    """The answers whose bytes these are.
+
+    Raises:
+        DecodeError: They are none.
+    """
+    return cast("tuple[Verdict, ...]", read(unpack(data), tuple[Refusal | None, ...]))

@@ -1,0 +1,107 @@
+"""What agents send each other, and what a sender learns of it.
+
+Envelopes are plain tuples: they are the hot path of the channel, and pydantic ones halved its throughput.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import NamedTuple
+
+from .ids import AgentId, Incarnation, MessageId, RunId
+
+__all__ = ("BODY_LIMIT", "HOPS_LIMIT", "Envelope", "Kind", "Receipt", "ReceiptState", "Refusal", "Verdict")
+
+BODY_LIMIT = 64 * 1024
+"""Bytes of UTF-8 one body may have."""
+
+HOPS_LIMIT = 32
+"""How many answers to answers one chain may have."""
+
+
+class Kind(StrEnum):
+    """Who wrote it: a peer (or a person), or the runtime itself. Notes never wake an idle agent."""
+
+    PEER = "peer"
+    NOTE = "note"
+
+
+class Envelope(NamedTuple):
+    """One message on its way.
+
+    `seq` counts per (sender, recipient) from 1 and, with the sender's `incarnation` when it was first sent, orders
+    messages and finds duplicates. `created` is in Unix seconds, `ttl` in seconds (0: no limit), `trace` a W3C
+    traceparent or empty. `attempt` rises each time the recipient's mailbox was full, so that a late copy of what it
+    refused is never taken for another try.
+    """
+
+    id: MessageId
+    sender: AgentId
+    incarnation: Incarnation
+    seq: int
+    recipient: AgentId
+    kind: Kind
+    body: str
+    reply_to: str
+    hops: int
+    created: float
+    ttl: float
+    trace: str
+    attempt: int = 0
+
+    @property
+    def size(self) -> int:
+        """Bytes the body takes as UTF-8, plus a fixed charge for the rest."""
+        return len(self.body.encode()) + ENVELOPE_CHARGE
+
+
+ENVELOPE_CHARGE = 200
+"""Bytes counted for an envelope's other fields."""
+
+
+class Refusal(StrEnum):
+    """Why a message was not accepted. Only `FULL` may be tried again."""
+
+    FULL = "full"
+    EXPIRED = "expired"
+    TOO_LARGE = "too_large"
+    CLOSED = "closed"
+    HOPS = "hops"
+    STOPPED = "stopped"
+    LIMIT = "limit"
+    UNKNOWN = "unknown"
+    FENCED = "fenced"
+
+
+Verdict = Refusal | None
+"""A mailbox's answer for one message: None is accepted (again, for a duplicate)."""
+
+
+class ReceiptState(StrEnum):
+    """What became of a message so far."""
+
+    PENDING = "pending"
+    ACCEPTED = "accepted"
+    CONSUMED = "consumed"
+    REFUSED = "refused"
+    DEAD = "dead"
+
+
+@dataclass(frozen=True, slots=True)
+class Receipt:
+    """What a sender learns of a message.
+
+    Attributes:
+        id: The message.
+        recipient: Whom it was for.
+        state: What became of it so far.
+        refusal: Why it was refused, or why an accepted one was never consumed.
+        run: The run that consumed it.
+        step: The Step, counted over the agent's life, at whose beginning it was consumed.
+    """
+
+    id: MessageId
+    recipient: AgentId
+    state: ReceiptState
+    refusal: Refusal | None = None
+    run: RunId | None = None
+    step: int | None = None

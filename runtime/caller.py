@@ -1,0 +1,146 @@
+"""A model call from the request to its settlement: draft, bound, check-in, attempt, report.
+
+This is the shell of `step/asking.py`; it decides nothing. What it keeps is what makes the next request cheap: the
+last draft, whose pieces are used again, and the last count, which makes the next bound tight.
+"""
+
+import logging
+
+from ..protocols.checkin import CheckIn, Directive, Grant, Settlement, Stop, Wait
+from ..protocols.errors import FleetError, ProviderError
+from ..protocols.ids import AgentId, Incarnation, RunId
+from ..protocols.messages import Reply
+from ..protocols.providers.base import Draft, Provider, ToolSchema, Watcher
+from .ports import Clock, SupervisorLink
+from .step.budget import Counted, request_bound
+from .step.last_answer import last_request
+from .step.state import AgentState
+
+__all__ = ("Caller",)
+
+log = logging.getLogger(__name__)
+
+UNREACHABLE_TRIES = 30
+"""Check-ins that may fail in a row before the run is stopped: without a Supervisor nothing new is begun."""
+
+UNREACHABLE_PAUSE = 1.0
+"""Seconds between them."""
+
+
+class Caller:
+    """Makes one agent's model calls, one at a time."""
+
+    def __init__(  # noqa: PLR0913  the ports of a call, given once
+        self,
+        agent: AgentId,
+        incarnation: Incarnation,
+        provider: Provider,
+        link: SupervisorLink,
+        provider_key: str,
+        last_input: int,
+    ) -> None:
+        """Keep the ports. `last_input` is the bytes of text a last answer's request may have."""
+        self._agent = agent
+        self._incarnation = incarnation
+        self._provider = provider
+        self._link = link
+        self._provider_key = provider_key
+        self._last_input = last_input
+        self._draft: Draft | None = None
+        self._counted: Counted | None = None
+        self._attempt = 0
+        self._unreachable = 0
+        self._unsettled: dict[str, Settlement] = {}
+
+    async def ask_leave(self, state: AgentState, tools: tuple[ToolSchema, ...], output: int, *, last: bool) -> Directive:
+        """Write the request and check in. A Supervisor that cannot be reached grants nothing."""
+        draft = self._write(state, tools, last=last)
+        self._attempt += 1
+        bound = request_bound(draft.head, draft.fragments, draft.hidden_prompt, self._counted)
+        asked = CheckIn(
+            agent=self._agent,
+            incarnation=self._incarnation,
+            run=state.current.id,
+            step=state.step,
+            phase=state.phase,
+            attempt=self._attempt,
+            provider=self._provider_key,
+            bound=bound,
+            output=output,
+            floor=min(output, 256),
+            last_answer=last,
+            signatures=(state.current.window.signature,) if state.current.window.signature else (),
+        )
+        try:
+            await self.settle_rest()
+            directive = await self._link.check_in(asked)
+        except FleetError as error:
+            return self._without_supervisor(error)
+        self._unreachable = 0
+        return directive
+
+    def _without_supervisor(self, error: FleetError) -> Directive:
+        self._unreachable += 1
+        if self._unreachable >= UNREACHABLE_TRIES:
+            return Stop(f"the Supervisor cannot be reached: {error}")
+        return Wait(UNREACHABLE_PAUSE, f"the Supervisor cannot be reached: {error}")
+
+    def _write(self, state: AgentState, tools: tuple[ToolSchema, ...], *, last: bool) -> Draft:
+        if last:
+            turns = last_request(state.transcript, self._last_input)
+            self._draft = self._provider.draft(turns, (), None)
+        else:
+            self._draft = self._provider.draft(state.transcript.turns, tools, self._draft)
+        return self._draft
+
+    async def call(self, grant: Grant, clock: Clock, watch: Watcher | None) -> Reply:
+        """Make the attempt that was granted, and report what it came to.
+
+        Raises:
+            ProviderError: The attempt failed.
+        """
+        draft = self._draft
+        assert draft is not None  # noqa: S101  leave was asked for with it
+        tokens: int | None = 0
+        estimated = True
+        try:
+            if grant.after > 0:
+                await clock.sleep(grant.after)
+            tokens = None
+            reply = await self._provider.call(draft, grant.output, watch)
+            tokens, estimated = reply.usage.total, reply.usage.estimated
+        except ProviderError as error:
+            tokens = None if error.billed else 0
+            raise
+        finally:
+            self._unsettled[grant.reservation] = Settlement(
+                self._agent, self._incarnation, grant.reservation, tokens, estimated
+            )
+        if not estimated:
+            self._counted = Counted(draft.head, draft.fragments, reply.usage.prompt)
+        return reply
+
+    def decline(self, grant: Grant) -> None:
+        """Give a grant back unused; its reservation is reported as nothing spent."""
+        self._unsettled[grant.reservation] = Settlement(self._agent, self._incarnation, grant.reservation, 0)
+
+    async def settle_rest(self) -> None:
+        """Report every attempt that was not reported yet; reports are idempotent.
+
+        Raises:
+            FleetError: The Supervisor cannot be reached; what is left is reported later.
+        """
+        for reservation, settlement in tuple(self._unsettled.items()):
+            await self._link.settle(settlement)
+            self._unsettled.pop(reservation, None)
+
+    async def settle_soon(self) -> None:
+        """Report at once; a report that fails is repeated before the next check-in."""
+        try:
+            await self.settle_rest()
+        except FleetError as error:
+            log.warning("a settlement of %s waits for the Supervisor: %s", self._agent, error)
+
+    async def aclose(self) -> None:
+        """Close the provider's connections."""
+        await self._provider.aclose()

@@ -1,0 +1,184 @@
+"""What can go wrong in a run, in a mailbox or in a configuration.
+
+    FleetError                       protocols/errors.py
+    └── RunError
+        ├── InvalidMove              a bug: an event its phase does not take
+        ├── HistoryInvalid           a bug: a history that providers would refuse
+        ├── ConfigMissing (RuntimeError)
+        ├── NameInvalid (ValueError) an agent's name that cannot be used
+        ├── NameTaken (ValueError)
+        ├── AgentUnknown (LookupError)
+        ├── ChannelClosed            the agent has stopped, or the run is over
+        ├── PeerUnreachable          a delivery whose outcome is unknown
+        ├── SelfAddressed (ValueError)
+        ├── QueueFull                too many starts are waiting
+        ├── ToolInvalid (TypeError)  a function that cannot be a tool
+        ├── Unpicklable (TypeError)  something that cannot go to another process
+        ├── SystemUnavailable        Ray could not be started or reached
+        └── StreamMisused (RuntimeError)
+"""
+
+from ..protocols.errors import FleetError
+
+__all__ = (
+    "AgentUnknown",
+    "ChannelClosed",
+    "ConfigMissing",
+    "HistoryInvalid",
+    "InvalidMove",
+    "NameInvalid",
+    "NameTaken",
+    "PeerUnreachable",
+    "QueueFull",
+    "RunError",
+    "SelfAddressed",
+    "StreamMisused",
+    "SystemUnavailable",
+    "ToolInvalid",
+    "Unpicklable",
+)
+
+
+class RunError(FleetError):
+    """Something in the runtime was asked for that cannot be."""
+
+
+class InvalidMove(RunError):
+    """A bug: the phase does not take this event. The state is unchanged."""
+
+    def __init__(self, *, phase: str, event: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"In phase {phase} there is no move for {event}; this is a bug in Amrita Fleet.")
+        self.phase = phase
+        self.event = event
+
+
+class HistoryInvalid(RunError):
+    """A bug: the change would make a history that providers refuse. The history is unchanged."""
+
+    def __init__(self, *, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The history would become invalid: {reason}; this is a bug in Amrita Fleet.")
+        self.reason = reason
+
+
+class ConfigMissing(RunError, RuntimeError):
+    """`get_config()` came before `minimal_init()` or `set_config()`."""
+
+    def __init__(self) -> None:
+        """Keep the facts."""
+        super().__init__(
+            "Global AmritaConfig is not initialized. Call `await minimal_init(config)` or `set_config(config)` first."
+        )
+
+
+class NameInvalid(RunError, ValueError):
+    """A name that no agent can have; `name` and `reason`."""
+
+    def __init__(self, *, name: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"No agent can be named {name!r}: {reason}.")
+        self.name = name
+        self.reason = reason
+
+
+class NameTaken(RunError, ValueError):
+    """The fleet already has an agent of this `name`."""
+
+    def __init__(self, *, name: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The fleet already has an agent named {name!r}: choose another name.")
+        self.name = name
+
+
+class AgentUnknown(RunError, LookupError):
+    """No agent of this `name`; `near` are names like it."""
+
+    def __init__(self, *, name: str, near: tuple[str, ...] = ()) -> None:
+        """Keep the facts."""
+        hint = f" Did you mean {', '.join(near)}?" if near else ""
+        super().__init__(f"The fleet has no agent named {name!r}.{hint}")
+        self.name = name
+        self.near = near
+
+
+class ChannelClosed(RunError):
+    """The agent takes no more messages; `agent` and `reason`."""
+
+    def __init__(self, *, agent: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The channel of {agent!r} is closed: {reason}.")
+        self.agent = agent
+        self.reason = reason
+
+
+class PeerUnreachable(RunError):
+    """Whether `agent` got what was sent is unknown: the same batch may be sent again."""
+
+    retryable = True
+
+    def __init__(self, *, agent: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"{agent!r} cannot be reached now: {reason}.")
+        self.agent = agent
+        self.reason = reason
+
+
+class SelfAddressed(RunError, ValueError):
+    """`agent` would send a message to itself."""
+
+    def __init__(self, *, agent: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"{agent!r} cannot send a message to itself: what it says stands in its transcript already.")
+        self.agent = agent
+
+
+class QueueFull(RunError):
+    """`agent` already has `limit` starts waiting."""
+
+    retryable = True
+
+    def __init__(self, *, agent: str, limit: int) -> None:
+        """Keep the facts."""
+        super().__init__(f"{agent!r} already has {limit} runs waiting: wait for one to end, then start again.")
+        self.agent = agent
+        self.limit = limit
+
+
+class ToolInvalid(RunError, TypeError):
+    """The function `tool` cannot be a tool, because of `reason`."""
+
+    def __init__(self, *, tool: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"{tool!r} cannot be a tool: {reason}.")
+        self.tool = tool
+        self.reason = reason
+
+
+class Unpicklable(RunError, TypeError):
+    """Something that cannot go to another process; `path` is where it hangs."""
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"{path} cannot be sent to another process: {reason}. Make it inside the tool instead.")
+        self.path = path
+        self.reason = reason
+
+
+class SystemUnavailable(RunError):
+    """The `system` that agents run on cannot be used, because of `reason`."""
+
+    def __init__(self, *, system: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The system {system!r} cannot be used: {reason}")
+        self.system = system
+        self.reason = reason
+
+
+class StreamMisused(RunError, RuntimeError):
+    """A stream was used in a way that would hang; `reason` says what to do instead."""
+
+    def __init__(self, *, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(reason)
+        self.reason = reason

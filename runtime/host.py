@@ -1,0 +1,310 @@
+"""One agent and all that belongs to it: mailbox, driver, control. Both systems hold this same object.
+
+The life of a host:
+
+1. Made with an agent's description and the ports of its system. Nothing runs yet.
+2. `open` binds it to the running loop, the work loop, and starts the driver.
+3. `deliver`, `status`, `receipt`, `stop`, `pause` and `resume` may come from any thread, also while a tool blocks the
+   work loop: they touch only what a lock guards, and reach the loop by `call_soon_threadsafe`.
+4. `start` queues a run, `outcome` waits for its end. One run at a time; mail wakes an idle agent.
+5. `stop` closes the mailbox at once, then ends the run. `close` ends everything.
+"""
+
+import asyncio
+import logging
+import os
+import random
+from collections import deque
+from dataclasses import dataclass
+from itertools import count
+
+from ..protocols.checkin import AgentStatus
+from ..protocols.ids import AgentId, Incarnation, MessageId, RunId
+from ..protocols.mail import Kind, Receipt, ReceiptState, Refusal
+from ..protocols.notices import Notice, NoticeType
+from ..protocols.outcome import Ending, Limit, Outcome
+from ..protocols.providers.base import connect
+from .agent import Agent
+from .caller import Caller
+from .driver import Driver, Ports
+from .errors import AgentUnknown, ChannelClosed, QueueFull
+from .inbox import Inbox
+from .ports import Clock, PostOffice, SupervisorLink
+from .reporter import Reporter
+from .sender import Sender
+from .step.events import Asked, Event, PauseAsked, Resumed, Stopped, Woken
+from .step.state import AgentState, Phase
+from .tools.builtin import BUILTIN_TOOLS
+from .tools.executor import Executor
+from .tools.registry import Toolbox
+
+__all__ = ("AgentHost", "Seat")
+
+log = logging.getLogger(__name__)
+
+QUEUE = 64
+"""Runs that may wait for their turn."""
+
+KEPT_OUTCOMES = 256
+"""Ended runs whose outcome can still be asked for."""
+
+SPENT = (Limit.TOKENS, Limit.FLEET_TOKENS)
+"""Limits after which an agent can make no more model calls."""
+
+
+@dataclass(frozen=True)
+class Seat:
+    """An agent's place in a fleet, as the Supervisor admitted it."""
+
+    name: AgentId
+    incarnation: Incarnation
+    parent: AgentId | None = None
+
+
+class AgentChannel:
+    """The channel as the agent's tools see it."""
+
+    def __init__(self, host: "AgentHost", seat: Seat, sender: Sender, post: PostOffice, link: SupervisorLink) -> None:
+        """Keep the ends."""
+        self._host = host
+        self._seat = seat
+        self._sender = sender
+        self._post = post
+        self._link = link
+
+    async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:
+        """Send one message and wait until it is accepted or refused; watchers see which."""
+        receipt = await self._sender.send(recipient, body, reply_to=reply_to)
+        accepted = receipt.state is ReceiptState.ACCEPTED
+        how = "sent" if accepted else receipt.state.value
+        data = {"id": receipt.id, "recipient": recipient, "refusal": receipt.refusal or ""}
+        self._host.tell(NoticeType.MAIL, how, f"to {recipient}: {body[:200]}", dict(data))
+        return receipt
+
+    async def receipt(self, message: MessageId) -> Receipt | None:
+        """What became of a message sent from here."""
+        recipient = self._sender.recipient(message)
+        return None if recipient is None else await self._post.receipt(recipient, message)
+
+    async def peers(self) -> tuple[AgentStatus, ...]:
+        """The other agents of the fleet."""
+        return await self._link.peers(self._seat.name, self._seat.incarnation)
+
+
+class AgentHost:
+    """Holds one agent. See the module's text for its life."""
+
+    def __init__(self, agent: Agent, seat: Seat, link: SupervisorLink, post: PostOffice, clock: Clock) -> None:
+        """Put the parts together; nothing runs before `open`."""
+        self._agent = agent
+        self._seat = seat
+        self._clock = clock
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._driving: asyncio.Task[None] | None = None
+        self._queue: deque[Asked] = deque()
+        self._outcomes: dict[RunId, asyncio.Future[Outcome]] = {}
+        self._numbers = count(1)
+        self._closed = ""
+        self._since = (Phase.IDLE, clock.now())
+        self._inbox = Inbox(seat.name, clock, self._mail_came)
+        self._reporter = Reporter(link, clock, self.status)
+        self._sender = Sender(seat.name, seat.incarnation, post, clock)
+        self._caller = Caller(
+            seat.name,
+            seat.incarnation,
+            connect(agent.preset),
+            link,
+            agent.preset.provider_key,
+            agent.config.wind_down.input_bytes,
+        )
+        state = AgentState.begin(seat.name, agent.rules)
+        self._driver = Driver(state, seat.incarnation, self._ports(link, post))
+        if agent.on_mail == "refuse":
+            self._inbox.close(Refusal.CLOSED)
+
+    def _ports(self, link: SupervisorLink, post: PostOffice) -> Ports:
+        toolbox = Toolbox((*self._agent.tools, *BUILTIN_TOOLS), self._agent.config)
+        return Ports(
+            caller=self._caller,
+            executor=Executor(toolbox),
+            inbox=self._inbox,
+            channel=AgentChannel(self, self._seat, self._sender, post, link),
+            clock=self._clock,
+            random=random.random,
+            notify=self._reporter.add,
+            finish=self._finish,
+            settled=self._settled,
+        )
+
+    async def open(self) -> None:
+        """Begin to live in the running loop."""
+        self._loop = asyncio.get_running_loop()
+        self._driving = self._loop.create_task(self._driver.run())
+        self._driving.add_done_callback(self._driver_ended)
+        self.tell(NoticeType.AGENT, "ready", f"ready (pid {os.getpid()})")
+        await self._reporter.flush()
+
+    def deliver(self, batch: bytes) -> bytes:
+        """Take a batch of mail, from any thread; never waits.
+
+        Raises:
+            ProtocolError: The bytes are no batch.
+        """
+        return self._inbox.deliver(batch)
+
+    def receipt(self, message: MessageId) -> Receipt | None:
+        """What the mailbox remembers of a message, from any thread."""
+        return self._inbox.receipt(message)
+
+    def status(self) -> AgentStatus:
+        """The agent's row of the fleet's table, from any thread."""
+        state = self._driver.state
+        if state.phase is not self._since[0]:
+            self._since = (state.phase, self._clock.now())
+        waiting, consumed = self._inbox.counts()
+        return AgentStatus(
+            agent=self._seat.name,
+            incarnation=self._seat.incarnation,
+            phase="stopped" if self._closed and state.phase is Phase.IDLE else state.phase,
+            since=self._since[1],
+            run=state.run.id if state.run else None,
+            step=state.step,
+            round=state.run.rounds if state.run else 0,
+            waiting=waiting,
+            sent=self._sender.sent,
+            consumed=consumed,
+            parent=self._seat.parent,
+            pid=os.getpid(),
+            note=self._closed,
+        )
+
+    async def start(self, task: str, timeout: float | None = None) -> RunId:
+        """Queue a run. `timeout` in seconds; None: the agent's own.
+
+        Raises:
+            ChannelClosed: The agent has stopped.
+            QueueFull: Too many runs wait.
+        """
+        if self._closed:
+            raise ChannelClosed(agent=self._seat.name, reason=self._closed)
+        if len(self._queue) >= QUEUE:
+            raise QueueFull(agent=self._seat.name, limit=QUEUE)
+        run = self._new_run()
+        self._outcomes[run] = asyncio.get_running_loop().create_future()
+        limit = self._agent.run_timeout if timeout is None else timeout
+        self._queue.append(Asked(run, task, limit))
+        self._settled()
+        return run
+
+    async def outcome(self, run: RunId) -> Outcome:
+        """Wait for the end of a run.
+
+        Raises:
+            AgentUnknown: There was no such run here, or too long ago.
+        """
+        waiting = self._outcomes.get(run)
+        if waiting is None:
+            raise AgentUnknown(name=f"run {run}")
+        return await asyncio.shield(waiting)
+
+    def stop(self, reason: str) -> None:
+        """Stop for good, from any thread: mail is refused from now on, the run ends."""
+        self._shut(Refusal.STOPPED, reason)
+        self._feed(Stopped(reason))
+
+    def pause(self, reason: str) -> None:
+        """Pause at the next boundary, from any thread."""
+        self._feed(PauseAsked(reason))
+
+    def resume(self) -> None:
+        """Go on, from any thread."""
+        self._feed(Resumed())
+
+    async def close(self) -> None:
+        """End everything: the driver, the sender, the provider's connections."""
+        self._shut(Refusal.CLOSED, "the fleet is closed")
+        if self._driving is not None:
+            self._driving.cancel()
+            await asyncio.gather(self._driving, return_exceptions=True)
+        await self._sender.aclose()
+        await self._caller.aclose()
+        self._reporter.close()
+
+    def tell(self, kind: NoticeType, extra: str, text: str, data: dict[str, str] | None = None) -> None:
+        """Send a notice of the host's own."""
+        state = self._driver.state
+        run = state.run.id if state.run else None
+        self._reporter.add(Notice(kind, extra, self._seat.name, text, run, state.step, dict(data or {})))
+
+    def _new_run(self) -> RunId:
+        return RunId(f"{self._seat.name}.{self._seat.incarnation}.{next(self._numbers)}")
+
+    def _feed(self, event: Event) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._driver.feed, event)
+
+    def _mail_came(self) -> None:
+        if self._loop is not None and not self._loop.is_closed():
+            self._loop.call_soon_threadsafe(self._look_at_mail)
+
+    def _look_at_mail(self) -> None:
+        self._driver.mail_came()
+        self._settled()
+
+    def _settled(self) -> None:
+        """Begin what waits, when the agent is idle: the next run of the queue, or one that mail wakes."""
+        if self._driver.state.phase is not Phase.IDLE or self._driver.busy:
+            return
+        if self._queue:
+            self._driver.feed(self._queue.popleft())
+        elif not self._closed and self._agent.on_mail == "wake" and self._inbox.wakes():
+            run = self._new_run()
+            self._outcomes[run] = asyncio.get_running_loop().create_future()
+            self._driver.feed(Woken(run))
+
+    def _finish(self, outcome: Outcome) -> None:
+        waiting = self._outcomes.get(outcome.run)
+        if waiting is not None and not waiting.done():
+            waiting.set_result(outcome)
+        if outcome.limit in SPENT:
+            self._shut(Refusal.LIMIT, outcome.reason)
+        while len(self._outcomes) > KEPT_OUTCOMES:
+            oldest = next(iter(self._outcomes))
+            if not self._outcomes[oldest].done():
+                break
+            del self._outcomes[oldest]
+
+    def _shut(self, refusal: Refusal, reason: str) -> None:
+        """Refuse mail from now on; what was accepted and never consumed becomes dead letters."""
+        if self._closed:
+            return
+        self._closed = reason
+        dead = [envelope for envelope in self._inbox.close(refusal) if envelope.kind is Kind.PEER]
+        if self._loop is None or self._loop.is_closed():
+            return
+        for envelope in dead:
+            text = f"{envelope.id} from {envelope.sender} was never consumed: {refusal}"
+            data = {"id": envelope.id, "sender": envelope.sender, "refusal": refusal.value}
+            self._loop.call_soon_threadsafe(self.tell, NoticeType.MAIL, "dead", text, data)
+        self._loop.call_soon_threadsafe(self._drop_queue, reason)
+
+    def _drop_queue(self, reason: str) -> None:
+        """Runs that never began end as stopped."""
+        while self._queue:
+            asked = self._queue.popleft()
+            outcome = Outcome(asked.run, self._seat.name, Ending.STOPPED, "", reason=reason)
+            self._outcomes[asked.run].set_result(outcome)
+            self.tell(NoticeType.RUN, "finished", f"{outcome}: {reason}", {"outcome": str(outcome), "text": ""})
+
+    def _driver_ended(self, task: "asyncio.Task[None]") -> None:
+        """A driver that ended by itself met a bug: its run is over, and nobody waits for ever."""
+        error = None if task.cancelled() else task.exception()
+        reason = f"{type(error).__name__}: {error}" if error else "the fleet is closed"
+        if error is not None:
+            log.error("the driver of %s failed", self._seat.name, exc_info=error)
+            self._shut(Refusal.CLOSED, reason)
+            self.tell(NoticeType.AGENT, "failed", reason)
+        for run, waiting in self._outcomes.items():
+            if not waiting.done():
+                ending = Ending.FAILED if error else Ending.STOPPED
+                waiting.set_result(Outcome(run, self._seat.name, ending, "", reason=reason))

@@ -1,0 +1,71 @@
+"""The mailbox as threads see it: guarded by a plain lock that is never held over an await."""
+
+from collections.abc import Callable
+from threading import Lock
+
+from ..protocols.codec import decode_batch, encode_verdicts
+from ..protocols.ids import AgentId, MessageId, RunId
+from ..protocols.mail import Envelope, Receipt, Refusal
+from .mail.mailbox import Mailbox
+from .ports import Clock
+
+__all__ = ("Inbox",)
+
+
+class Inbox:
+    """One agent's mailbox. Every method may be called from any thread; `wake` is called after mail came."""
+
+    def __init__(self, owner: AgentId, clock: Clock, wake: Callable[[], None]) -> None:
+        """Begin empty."""
+        self._mailbox = Mailbox(owner)
+        self._clock = clock
+        self._wake = wake
+        self._lock = Lock()
+
+    def deliver(self, batch: bytes) -> bytes:
+        """Take `codec.encode_batch(...)`, answer `codec.encode_verdicts(...)`. Never waits.
+
+        Raises:
+            ProtocolError: The bytes are no batch; nothing was taken.
+        """
+        envelopes = decode_batch(batch)
+        with self._lock:
+            verdicts = self._mailbox.accept(envelopes, self._clock.now())
+        if None in verdicts:
+            self._wake()
+        return encode_verdicts(verdicts)
+
+    def take(self, size: int) -> tuple[Envelope, ...]:
+        """Read what fits into `size` bytes, oldest first, and leave it there."""
+        with self._lock:
+            return self._mailbox.take(size)
+
+    def consume(self, ids: tuple[MessageId, ...], run: RunId, step: int) -> None:
+        """Take out what a commit holds."""
+        with self._lock:
+            self._mailbox.consume(ids, run, step)
+
+    def waits(self, senders: tuple[AgentId, ...] = ()) -> bool:
+        """Whether mail of these senders (none: anybody) waits."""
+        with self._lock:
+            return self._mailbox.has(senders)
+
+    def wakes(self) -> bool:
+        """Whether mail waits that wakes an idle agent."""
+        with self._lock:
+            return self._mailbox.has_waking
+
+    def receipt(self, message: MessageId) -> Receipt | None:
+        """What became of a message; None when it is not remembered."""
+        with self._lock:
+            return self._mailbox.receipt(message)
+
+    def close(self, refusal: Refusal) -> tuple[Envelope, ...]:
+        """Refuse all further mail with `refusal`; gives what was never consumed."""
+        with self._lock:
+            return self._mailbox.close(refusal)
+
+    def counts(self) -> tuple[int, int]:
+        """Messages waiting, and messages consumed so far."""
+        with self._lock:
+            return self._mailbox.waiting, self._mailbox.consumed

@@ -1,0 +1,221 @@
+"""The system in this process: the same hosts, Supervisor and channel as on a cluster, without Ray."""
+
+import asyncio
+import os
+
+from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
+from ..protocols.errors import FleetError
+from ..protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
+from ..protocols.mail import Receipt
+from ..protocols.notices import Notice
+from ..protocols.outcome import Outcome
+from .clock import SystemClock
+from .errors import ChannelClosed
+from .host import AgentHost, Seat
+from .notes import NotePoster
+from .ports import Clock, PostOffice
+from .supervision.account import Account
+from .supervision.supervisor import Supervisor
+from .system import STOP_PATIENCE, Progress, SpawnOrder
+from .watching import next_notices
+
+__all__ = ("LocalSystem", "open_system")
+
+
+class LocalLink:
+    """The Supervisor, one call away."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        """Keep it."""
+        self._supervisor = supervisor
+
+    async def check_in(self, asked: CheckIn) -> Directive:
+        """Ask for leave."""
+        return self._supervisor.check_in(asked)
+
+    async def settle(self, settlement: Settlement) -> None:
+        """Say what an attempt came to."""
+        self._supervisor.settle(settlement)
+
+    async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
+        """Tell how the agent is."""
+        self._supervisor.report(status, notices)
+
+    async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
+        """The other agents."""
+        return self._supervisor.peers(agent)
+
+
+class LocalPost:
+    """Hands batches to the hosts of this process."""
+
+    def __init__(self, hosts: dict[AgentId, AgentHost], supervisor: Supervisor) -> None:
+        """Share the system's table of hosts."""
+        self._hosts = hosts
+        self._supervisor = supervisor
+
+    async def deliver(self, recipient: AgentId, batch: bytes) -> bytes:
+        """Hand over a batch.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+        """
+        return self.host(recipient).deliver(batch)
+
+    async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
+        """Ask the recipient's mailbox.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+        """
+        return self.host(recipient).receipt(message)
+
+    def host(self, agent: AgentId) -> AgentHost:
+        """The host of an agent.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is being spawned or has died.
+        """
+        host = self._hosts.get(agent)
+        if host is None:
+            self._supervisor.find(agent)
+            raise ChannelClosed(agent=agent, reason="it does not live")
+        return host
+
+
+class LocalSystem:
+    """Agents as objects of this process. Everything belongs to the loop that `open` was called in."""
+
+    def __init__(self, fleet: str, limit: int | None, clock: Clock | None = None) -> None:
+        """Nothing runs before `open`. `limit` is the fleet's, in tokens."""
+        self._fleet = fleet
+        self._limit = limit
+        self._clock = clock or SystemClock()
+        self._hosts: dict[AgentId, AgentHost] = {}
+
+    async def open(self) -> None:
+        """Start the Supervisor."""
+        self._supervisor = Supervisor(
+            fleet=self._fleet, limit=self._limit, now=self._clock.now, post=lambda agent, text: self._notes(agent, text)
+        )
+        self._post = LocalPost(self._hosts, self._supervisor)
+        self._notes = NotePoster(self._post, self._clock)
+        self._link = LocalLink(self._supervisor)
+
+    @property
+    def post(self) -> PostOffice:
+        """The way to the mailboxes."""
+        return self._post
+
+    async def close(self) -> None:
+        """End every host."""
+        hosts = tuple(self._hosts.values())
+        self._hosts.clear()
+        for host in hosts:
+            await host.close()
+        await self._notes.aclose()
+
+    async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
+        """Bring agents to life; all of them or none.
+
+        Raises:
+            NameTaken: The fleet has such an agent.
+            NameInvalid: No agent can be named so.
+        """
+        seats: list[Seat] = []
+        try:
+            for order in orders:
+                incarnation = self._supervisor.admit(order.name, order.parent, order.limit, os.getpid())
+                seats.append(Seat(order.name, incarnation, order.parent))
+        except FleetError:
+            for seat in seats:
+                self._supervisor.died(seat.name, seat.incarnation, "was not spawned, because another could not be")
+            raise
+        for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
+            host = AgentHost(order.agent, seat, self._link, self._post, self._clock)
+            self._hosts[seat.name] = host
+            await host.open()
+            progress(ready, len(orders))
+
+    async def admit_user(self) -> Incarnation:
+        """A new life of the person who sends."""
+        return self._supervisor.admit(USER, None, None, os.getpid())
+
+    async def start(self, agent: AgentId, task: str, timeout: float | None) -> RunId:
+        """Queue a run.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has stopped.
+            QueueFull: Too many runs wait.
+        """
+        return await self._post.host(agent).start(task, timeout)
+
+    async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
+        """Wait for the end of a run.
+
+        Raises:
+            AgentUnknown: There is no such agent or run.
+        """
+        return await self._post.host(agent).outcome(run)
+
+    async def stop(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
+        """Stop agents and those below them; none given: all. Gives those that acknowledged.
+
+        Raises:
+            AgentUnknown: There is no such agent; nobody is stopped.
+        """
+        named = self._supervisor.stop(agents, reason)
+        hosts = [(name, self._hosts[name]) for name in named if name in self._hosts]
+        for _, host in hosts:
+            host.stop(reason)
+        return tuple([name for name, host in hosts if await self._acknowledged(host)])
+
+    async def _acknowledged(self, host: AgentHost) -> bool:
+        run = host.status().run
+        if run is None:
+            return True
+        try:
+            async with asyncio.timeout(STOP_PATIENCE):
+                await host.outcome(run)
+        except TimeoutError:
+            return False
+        return True
+
+    async def pause(self, agent: AgentId, reason: str) -> None:
+        """Pause an agent at its next boundary or model call.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+        """
+        for name in self._supervisor.pause((agent,), reason):
+            self._post.host(name).pause(reason)
+
+    async def resume(self, agent: AgentId) -> None:
+        """Let a paused agent go on.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+        """
+        for name in self._supervisor.resume((agent,)):
+            self._post.host(name).resume()
+
+    async def statuses(self) -> tuple[AgentStatus, ...]:
+        """One row for each agent; hosts are asked for what only they know now."""
+        for host in self._hosts.values():
+            self._supervisor.report(host.status(), ())
+        return self._supervisor.statuses()
+
+    async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
+        """Notices numbered above `after`; waits up to `wait` seconds while there are none."""
+        return await next_notices(self._supervisor.feed, after, wait)
+
+    async def accounts(self) -> tuple[Account, ...]:
+        """The Supervisor's accounts."""
+        return self._supervisor.accounts()
+
+
+def open_system(fleet: str, limit: int | None, _address: str | None = None) -> LocalSystem:
+    """A system for `load_system("local")`."""
+    return LocalSystem(fleet, limit)

@@ -1,0 +1,1 @@
+"""Mailbox and outbox: the two ends of a channel, without I/O."""

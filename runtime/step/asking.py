@@ -1,0 +1,70 @@
+"""The one way to a model: leave, then the call; and, when it failed, a pause and leave again.
+
+    ask -> AskLeave -> Directed(Proceed) -> CallModel -> Replied
+                       Directed(Wait)    -> StartTimer -> TimerFired -> ask
+                                            ModelFailed -> StartTimer -> TimerFired -> ask
+
+Whether to try again is decided here, so that every attempt checks in with the Supervisor anew.
+"""
+
+from dataclasses import replace
+from typing import TypeAlias
+
+from ...protocols.checkin import Grant
+from ...protocols.notices import NoticeType
+from .effects import AskLeave, CallModel, Effect, Notify, StartTimer
+from .events import ModelFailed
+from .state import AgentState, Ask, AskStage, Op, Rules, Thinking, WindingDown
+
+__all__ = ("ask", "call", "retry", "retry_delay", "wait_then_ask")
+
+Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
+Asking: TypeAlias = Thinking | WindingDown
+
+
+def ask(state: AgentState, doing: Asking) -> Moved:
+    """Ask for leave to make one attempt."""
+    last = isinstance(doing, WindingDown)
+    output = min(state.rules.last_output, state.rules.output) if last else state.rules.output
+    state, op = staged(state, doing, AskStage.LEAVE)
+    return state, (AskLeave(op, output, last),)
+
+
+def call(state: AgentState, doing: Asking, grant: Grant) -> Moved:
+    """Make the attempt that was granted."""
+    state, op = staged(state, doing, AskStage.MODEL)
+    return state, (CallModel(op, grant, isinstance(doing, WindingDown)),)
+
+
+def wait_then_ask(state: AgentState, doing: Asking, seconds: float) -> Moved:
+    """Let some time pass, then ask for leave again."""
+    state, op = staged(state, doing, AskStage.TIMER)
+    return state, (StartTimer(op, seconds),)
+
+
+def retry(state: AgentState, doing: Asking, failed: ModelFailed) -> Moved | None:
+    """Try again after a failure, or None when trying again is no use or was tried often enough."""
+    failures = doing.ask.failures + 1
+    if not failed.retryable or failures > state.rules.retries:
+        return None
+    seconds = retry_delay(state.rules, failures, failed)
+    told = Notify(
+        NoticeType.MODEL,
+        "retry",
+        f"{failed.sentence} Trying again in {seconds:.1f} s.",
+        {"error": failed.kind, "attempt": failures, "seconds": seconds},
+    )
+    state, effects = wait_then_ask(state, replace(doing, ask=replace(doing.ask, failures=failures)), seconds)
+    return state, (told, *effects)
+
+
+def retry_delay(rules: Rules, failures: int, failed: ModelFailed) -> float:
+    """Seconds until the next attempt: doubling, spread by jitter, capped, and never sooner than the provider said."""
+    doubled = min(rules.retry_cap, rules.retry_base * 2.0 ** (failures - 1))
+    return max(failed.after or 0.0, doubled * (0.5 + failed.jitter / 2))
+
+
+def staged(state: AgentState, doing: Asking, stage: AskStage) -> tuple[AgentState, Op]:
+    """The same phase with its call at another stage, under a new op."""
+    state, op = state.with_op()
+    return replace(state, doing=replace(doing, ask=Ask(op, stage, doing.ask.failures))), op

@@ -1,0 +1,144 @@
+"""What an agent wants done. Effects are imperatives; those with an `op` are answered by an event with that `op`.
+
+They are performed in order; `Commit` is over before the next begins.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TypeAlias
+
+from ...protocols.checkin import Grant
+from ...protocols.ids import MessageId
+from ...protocols.messages import Json, ToolCall
+from ...protocols.notices import NoticeType
+from ...protocols.outcome import Outcome
+from .state import Op, WaitFor
+
+__all__ = (
+    "AskLeave",
+    "CallModel",
+    "Cancel",
+    "Commit",
+    "Effect",
+    "Finish",
+    "LookForMail",
+    "Notify",
+    "RunTool",
+    "StartDeadline",
+    "StartTimer",
+    "TakeMail",
+    "WaitForMail",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class TakeMail:
+    """Read mail, at most `size` bytes, and leave it where it is. Answer: `MailTaken`."""
+
+    op: Op
+    size: int
+
+
+@dataclass(frozen=True, slots=True)
+class LookForMail:
+    """Say whether mail waits. Answer: `MailSeen`."""
+
+    op: Op
+
+
+@dataclass(frozen=True, slots=True)
+class WaitForMail:
+    """Tell when mail comes (`MailArrived`), or when the time is over (`TimerFired`)."""
+
+    op: Op
+    wait: WaitFor
+
+
+@dataclass(frozen=True, slots=True)
+class AskLeave:
+    """Write the request, check in, hand back the directive. Answer: `Directed`. `last`: a last answer, tools off."""
+
+    op: Op
+    output: int
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class CallModel:
+    """Make one attempt under the grant. Answer: `Replied` or `ModelFailed`."""
+
+    op: Op
+    grant: Grant
+    last: bool
+
+
+@dataclass(frozen=True, slots=True)
+class RunTool:
+    """Run one call. Answer: `ToolEnded`."""
+
+    op: Op
+    call: ToolCall
+
+
+@dataclass(frozen=True, slots=True)
+class StartTimer:
+    """Answer: `TimerFired`, after `seconds`."""
+
+    op: Op
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class StartDeadline:
+    """Answer: `DeadlinePassed`, after `seconds`."""
+
+    op: Op
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Cancel:
+    """End what these ops started; nothing is awaited from them any more."""
+
+    ops: tuple[Op, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """Record all that happened up to here; then take the `consumed` messages out of the mailbox."""
+
+    consumed: tuple[MessageId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Notify:
+    """Tell the watchers."""
+
+    type: NoticeType
+    extra_type: str
+    text: str
+    data: Mapping[str, Json] = field(default_factory=dict[str, Json])
+
+
+@dataclass(frozen=True, slots=True)
+class Finish:
+    """Hand out the outcome. Answer: `Finished`."""
+
+    op: Op
+    outcome: Outcome
+
+
+Effect: TypeAlias = (
+    TakeMail
+    | LookForMail
+    | WaitForMail
+    | AskLeave
+    | CallModel
+    | RunTool
+    | StartTimer
+    | StartDeadline
+    | Cancel
+    | Commit
+    | Notify
+    | Finish
+)

@@ -1,0 +1,182 @@
+"""What happens to an agent. Events are past participles; `op` names what they answer."""
+
+from dataclasses import dataclass
+from typing import TypeAlias
+
+from ...protocols.checkin import Directive
+from ...protocols.ids import RunId
+from ...protocols.messages import Reply
+from .state import Mail, Op, WaitFor
+
+__all__ = (
+    "Asked",
+    "CallFacts",
+    "DeadlinePassed",
+    "Directed",
+    "Event",
+    "Finished",
+    "MailArrived",
+    "MailSeen",
+    "MailTaken",
+    "ModelFailed",
+    "PauseAsked",
+    "Replied",
+    "Resumed",
+    "Stopped",
+    "TimerFired",
+    "ToolEnded",
+    "Woken",
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Somebody gave the agent a task; `timeout` in seconds, None: none."""
+
+    run: RunId
+    task: str
+    timeout: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Woken:
+    """Mail came to an idle agent."""
+
+    run: RunId
+
+
+@dataclass(frozen=True, slots=True)
+class MailTaken:
+    """The mail that fits was read; it leaves the mailbox with the commit that follows."""
+
+    op: Op
+    mails: tuple[Mail, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MailSeen:
+    """The mailbox was looked at; `waits` says whether there is mail."""
+
+    op: Op
+    waits: bool
+
+
+@dataclass(frozen=True, slots=True)
+class MailArrived:
+    """Mail that the agent waits for has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class Directed:
+    """The Supervisor answered a check-in."""
+
+    op: Op
+    directive: Directive
+
+
+@dataclass(frozen=True, slots=True)
+class CallFacts:
+    """What the core must know of a call: the digest of name and arguments, and whether its tool polls."""
+
+    signature: str
+    polling: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Replied:
+    """The model answered; `facts` has one entry for each call."""
+
+    op: Op
+    reply: Reply
+    facts: tuple[CallFacts, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ModelFailed:
+    """A model call failed.
+
+    Attributes:
+        kind: Name of the error's class.
+        sentence: The error's sentence, request id included.
+        retryable: The same call may succeed later.
+        after: Seconds the provider asked to wait.
+        jitter: A random number in [0, 1), which spreads new attempts.
+    """
+
+    op: Op
+    kind: str
+    sentence: str
+    retryable: bool
+    after: float | None = None
+    jitter: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolEnded:
+    """A call ended; `digest` is that of its output. `mail_waits` counts for the event that closes the batch."""
+
+    op: Op
+    output: str
+    digest: str
+    failed: bool = False
+    wait: WaitFor | None = None
+    mail_waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TimerFired:
+    """A timer ran out."""
+
+    op: Op
+
+
+@dataclass(frozen=True, slots=True)
+class DeadlinePassed:
+    """The run's time is over."""
+
+    op: Op
+
+
+@dataclass(frozen=True, slots=True)
+class PauseAsked:
+    """Somebody wants the agent to pause at the next boundary."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Resumed:
+    """The pause is over."""
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """The run must end now."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Finished:
+    """The outcome is out."""
+
+    op: Op
+
+
+Event: TypeAlias = (
+    Asked
+    | Woken
+    | MailTaken
+    | MailSeen
+    | MailArrived
+    | Directed
+    | Replied
+    | ModelFailed
+    | ToolEnded
+    | TimerFired
+    | DeadlinePassed
+    | PauseAsked
+    | Resumed
+    | Stopped
+    | Finished
+)

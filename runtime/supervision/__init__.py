@@ -1,0 +1,1 @@
+"""The policy of the Supervisor, without I/O, and the plain class around it."""

@@ -1,0 +1,1 @@
+"""Tools: functions an agent may call."""

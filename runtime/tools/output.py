@@ -1,0 +1,48 @@
+"""What a tool call comes to."""
+
+from dataclasses import dataclass
+from typing import Self
+
+from ...protocols.ids import AgentId, Incarnation, RunId
+from ..ports import Channel
+
+__all__ = ("ToolContext", "ToolOutput", "WaitAsked")
+
+
+@dataclass(frozen=True, slots=True)
+class WaitAsked:
+    """The model asked to wait for mail: the Step ends and the agent waits.
+
+    Attributes:
+        senders: Only mail of these wakes it; empty: any.
+        seconds: The longest it waits.
+    """
+
+    senders: tuple[AgentId, ...] = ()
+    seconds: float = 300.0
+
+
+@dataclass(frozen=True, slots=True)
+class ToolOutput:
+    """The text the model reads. A failure's text begins `ERROR: `."""
+
+    content: str
+    failed: bool = False
+    wait: WaitAsked | None = None
+
+    @classmethod
+    def failure(cls, sentence: str) -> Self:
+        """The output of a call that failed, with `ERROR: ` before the sentence."""
+        return cls(f"ERROR: {sentence}", failed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class ToolContext:
+    """What a tool may know and use; a parameter annotated with it is filled in and hidden from the model."""
+
+    agent: AgentId
+    incarnation: Incarnation
+    run: RunId
+    step: int
+    call: int
+    channel: Channel

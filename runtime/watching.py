@@ -1,0 +1,28 @@
+"""Waiting for notices."""
+
+import asyncio
+
+from ..protocols.notices import Notice
+from .supervision.feed import NoticeFeed
+
+__all__ = ("next_notices",)
+
+MOST = 1000
+"""Notices handed over at once."""
+
+
+async def next_notices(feed: NoticeFeed, after: int, wait: float) -> tuple[Notice, ...]:
+    """Notices numbered above `after`, oldest first; waits up to `wait` seconds while there are none."""
+    loop, news = asyncio.get_running_loop(), asyncio.Event()
+    unsubscribe = feed.subscribe(lambda: loop.call_soon_threadsafe(news.set))
+    try:
+        found = feed.read(after, MOST)
+        if not found and wait > 0:
+            async with asyncio.timeout(wait):
+                await news.wait()
+            found = feed.read(after, MOST)
+    except TimeoutError:
+        return ()
+    finally:
+        unsubscribe()
+    return found
