@@ -1,0 +1,229 @@
+"""Who is in the fleet: lives, families, and what holds for whom (stopped, paused, dead).
+
+A stop leaves a tombstone: on the agents, on all under them, and on whoever is admitted under them later. Neither a
+restart nor a parent lifts it.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from difflib import get_close_matches
+
+from ...protocols.checkin import AgentStatus
+from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
+from ..errors import AgentUnknown, NameInvalid, NameTaken
+
+__all__ = ("DEAD", "STOPPED", "Member", "Roster", "check_name")
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+
+DEAD = "dead"
+STOPPED = "stopped"
+"""Phases that only the Supervisor gives."""
+
+NEWCOMER = "idle"
+"""The phase of an agent that has not reported yet."""
+
+
+def check_name(name: str) -> None:
+    """Check that an agent may have this name.
+
+    Raises:
+        NameInvalid: It may not.
+    """
+    if name in (SUPERVISOR, USER):
+        raise NameInvalid(name=name, reason="the runtime uses that name itself")
+    if not NAME.fullmatch(name):
+        reason = "a name has 1 to 64 letters, digits, dots, hyphens and underscores and begins with a letter or digit"
+        raise NameInvalid(name=name, reason=reason)
+
+
+@dataclass(frozen=True, slots=True)
+class Member:
+    """One agent, in its latest life.
+
+    Attributes:
+        incarnation: The number of that life.
+        limit: The agent's own token limit; None: none.
+        pid: Its process.
+        status: What it reported last; `phase`, `since` and `note` are the Supervisor's once it is stopped or dead.
+        dead: Why this life ended; None while it lives.
+        stopped: Why it may do nothing more, in any life; None while it may.
+        paused: Why it has to stay where it is; None while it has not.
+    """
+
+    agent: AgentId
+    incarnation: Incarnation
+    parent: AgentId | None
+    limit: int | None
+    pid: int
+    status: AgentStatus
+    dead: str | None = None
+    stopped: str | None = None
+    paused: str | None = None
+
+    @property
+    def active(self) -> bool:
+        """It lives and may go on."""
+        return self.dead is None and self.stopped is None
+
+    def marked(self, phase: str, since: float, note: str) -> "Member":
+        """The member with a status that the Supervisor gives it."""
+        return replace(self, status=replace(self.status, phase=phase, since=since, note=note))
+
+    def under_tombstone(self, reason: str, at: float) -> "Member":
+        """The member stopped for a reason, in this life and those to come; a dead one is still shown as dead."""
+        member = replace(self, stopped=reason)
+        return member if self.dead is not None else member.marked(STOPPED, at, reason)
+
+    def row(self, tokens: int) -> AgentStatus:
+        """Its row in the fleet's table, `tokens` being what it has spent."""
+        return replace(
+            self.status,
+            agent=self.agent,
+            incarnation=self.incarnation,
+            parent=self.parent,
+            pid=self.pid,
+            limit=self.limit,
+            tokens=tokens,
+        )
+
+
+class Roster:
+    """The members of one fleet. A person (`USER`) is none: they come and go, several at a time."""
+
+    def __init__(self) -> None:
+        """Begin with nobody."""
+        self._members: dict[AgentId, Member] = {}
+        self._users = 0
+        self._stopped: str | None = None
+
+    def admit(self, newcomer: Member) -> Member:
+        """Take in a new agent, or a dead one's next life.
+
+        Args:
+            newcomer: The agent as it asks to come in; its incarnation is given here.
+
+        Returns:
+            The member. It is stopped from the beginning if its parent, its earlier life or the fleet was.
+
+        Raises:
+            NameInvalid: No agent may have this name.
+            NameTaken: It lives, or it is dead but was another's child or had another limit.
+            AgentUnknown: There is no such parent.
+        """
+        check_name(newcomer.agent)
+        parent = self.find(newcomer.parent) if newcomer.parent is not None else None
+        was = self._members.get(newcomer.agent)
+        if was is not None and (was.dead is None or (was.parent, was.limit) != (newcomer.parent, newcomer.limit)):
+            raise NameTaken(name=newcomer.agent)
+        tombstones = (self._stopped, *(relative.stopped for relative in (parent, was) if relative is not None))
+        member = replace(
+            newcomer,
+            incarnation=Incarnation(was.incarnation + 1 if was else 1),
+            paused=was.paused if was else None,
+        )
+        for reason in tombstones:
+            if reason is not None and member.stopped is None:
+                member = member.under_tombstone(reason, member.status.since)
+        self._members[member.agent] = member
+        return member
+
+    def admit_user(self) -> Incarnation:
+        """Number one more process through which a person speaks."""
+        self._users += 1
+        return Incarnation(self._users)
+
+    def find(self, agent: AgentId) -> Member:
+        """The member of that name.
+
+        Raises:
+            AgentUnknown: There is none; the error has names like it.
+        """
+        if (member := self._members.get(agent)) is None:
+            raise AgentUnknown(name=agent, near=tuple(get_close_matches(agent, self._members)))
+        return member
+
+    def latest(self, agent: AgentId) -> Member | None:
+        """The member of that name, if there is one."""
+        return self._members.get(agent)
+
+    def current(self, agent: AgentId, incarnation: Incarnation) -> Member | None:
+        """The member if that life of it is the latest and not dead, stopped or not; else None."""
+        member = self._members.get(agent)
+        return member if member and member.incarnation == incarnation and member.dead is None else None
+
+    def members(self) -> tuple[Member, ...]:
+        """All members, living or not, in the order they first came."""
+        return tuple(self._members.values())
+
+    def heard(self, status: AgentStatus) -> Member | None:
+        """Keep what an agent reports of itself; None, and nothing is kept, if that life of it is over."""
+        if (member := self.current(status.agent, status.incarnation)) is None:
+            return None
+        updated = replace(member, status=status)
+        if member.stopped is not None:
+            updated = updated.marked(STOPPED, member.status.since, member.stopped)
+        self._members[member.agent] = updated
+        return updated
+
+    def bury(self, agent: AgentId, incarnation: Incarnation, reason: str, at: float) -> Member | None:
+        """Note that a life is over; None if it was over before."""
+        if (member := self.current(agent, incarnation)) is None:
+            return None
+        self._members[agent] = dead = replace(member, dead=reason).marked(DEAD, at, reason)
+        return dead
+
+    def stop(self, agents: tuple[AgentId, ...], reason: str, at: float) -> tuple[Member, ...]:
+        """Put tombstones on agents and all under them; on the fleet if no agent is named.
+
+        Returns:
+            Those that were not stopped before.
+
+        Raises:
+            AgentUnknown: One of the names; then nobody is stopped.
+        """
+        fresh = [member for member in self.family(agents) if member.stopped is None]
+        if not agents and self._stopped is None:
+            self._stopped = reason
+        return self._update(member.under_tombstone(reason, at) for member in fresh)
+
+    def pause(self, agents: tuple[AgentId, ...], reason: str | None) -> tuple[Member, ...]:
+        """Pause agents and all under them for a reason, or with None resume them.
+
+        Returns:
+            Those for whom something changed.
+
+        Raises:
+            AgentUnknown: One of the names; then nothing changes.
+        """
+        return self._update(
+            replace(member, paused=reason)
+            for member in self.family(agents)
+            if (member.paused is None) != (reason is None)
+        )
+
+    def family(self, agents: tuple[AgentId, ...]) -> tuple[Member, ...]:
+        """The agents named, then all under them; everybody, in the order they came, if none is named.
+
+        Raises:
+            AgentUnknown: One of the names.
+        """
+        if not agents:
+            return self.members()
+        children: dict[AgentId | None, list[Member]] = defaultdict(list)
+        for member in self._members.values():
+            children[member.parent].append(member)
+        found = {agent: self.find(agent) for agent in agents}
+        queue = list(found.values())
+        for member in queue:  # grows while it is walked
+            fresh = [child for child in children[member.agent] if child.agent not in found]
+            found.update((child.agent, child) for child in fresh)
+            queue.extend(fresh)
+        return tuple(queue)
+
+    def _update(self, members: Iterable[Member]) -> tuple[Member, ...]:
+        updated = tuple(members)
+        self._members.update((member.agent, member) for member in updated)
+        return updated

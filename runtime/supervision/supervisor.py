@@ -1,0 +1,271 @@
+"""The one place that says who may go on: the plain class around the ledger, the roster and the notices.
+
+Its lock is held for one short piece of policy at a time; what follows for others (notes to parents, waking watchers)
+is done after it is released.
+"""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+from threading import Lock
+from typing import TypeAlias
+
+from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlement, Stop, WindDown
+from ...protocols.ids import USER, AgentId, Incarnation
+from ...protocols.messages import Json
+from ...protocols.notices import Notice, NoticeType
+from . import wording
+from .account import Account, Path
+from .feed import NoticeFeed
+from .ledger import Ledger
+from .permission import permit
+from .roster import NEWCOMER, Member, Roster
+
+__all__ = ("Supervisor",)
+
+Facts: TypeAlias = dict[str, Json]
+
+
+class Supervisor:
+    """Admits agents, answers their check-ins, counts their tokens, and steers them for people.
+
+    Any thread may call any method; each is quick and waits for nobody.
+
+    Attributes:
+        feed: The fleet's notices, to read and to subscribe to.
+    """
+
+    def __init__(
+        self, *, fleet: str, limit: int | None, now: Callable[[], float], post: Callable[[AgentId, str], None]
+    ) -> None:
+        """Begin a fleet without agents.
+
+        Args:
+            fleet: Its name.
+            limit: The most tokens all agents together may spend; None: no limit.
+            now: Gives Unix seconds.
+            post: Sends a note of one line to an agent, from any thread. It must return at once and raise nothing.
+
+        Raises:
+            ValueError: The limit is negative.
+        """
+        self.feed = NoticeFeed(now)
+        self._now = now
+        self._post = post
+        # Not an RLock: a method that ran inside another would call `post` while the outer one still holds the lock.
+        self._lock = Lock()
+        self._ledger = Ledger(fleet, limit)
+        self._roster = Roster()
+        self._notes: list[tuple[AgentId, str]] = []
+
+    # --- what systems call --------------------------------------------------------------------------------------------
+
+    def admit(self, agent: AgentId, parent: AgentId | None, limit: int | None, pid: int) -> Incarnation:
+        """Take in a new agent, a dead one's next life, or one more process through which a person speaks.
+
+        A next life has the parent, the limit and the account of the one before, which is fenced since it died. An
+        agent under a stopped one is taken in, and told to stop at its first check-in.
+
+        Args:
+            agent: Its name; `USER` may come as often as it likes.
+            parent: The agent that started it; None or `USER`: a person did.
+            limit: The most tokens it may spend in all its lives; None: only the fleet's limit counts.
+            pid: Its process.
+
+        Returns:
+            The number of this life, from 1.
+
+        Raises:
+            NameInvalid: No agent may have this name.
+            NameTaken: An agent of this name lives, or is dead but had another parent or limit.
+            AgentUnknown: There is no such parent.
+            ValueError: The limit is negative.
+        """
+        with self._turn():
+            if agent == USER:
+                return self._roster.admit_user()
+            account = Account(self._path(agent), limit)
+            status = AgentStatus(agent=agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
+            above = None if parent == USER else parent
+            member = self._roster.admit(Member(agent, Incarnation(0), above, limit, pid, status))
+            self._ledger.open(account.path, account.limit)
+            if member.stopped is not None:
+                self._ledger.stop(account.path)
+            facts: Facts = {"incarnation": member.incarnation, "parent": above, "limit": limit, "pid": pid}
+            self._tell(NoticeType.AGENT, "admitted", agent, wording.admission(member), facts)
+            return member.incarnation
+
+    def died(self, agent: AgentId, incarnation: Incarnation, reason: str) -> None:
+        """Note that a life is over, count its open calls as spent in full, and tell its parent.
+
+        Nothing happens if that life was over already.
+        """
+        with self._turn():
+            member = self._roster.bury(agent, incarnation, reason, self._now())
+            if member is None:
+                return
+            fenced = self._ledger.fence(self._path(agent), incarnation)
+            facts: Facts = {"incarnation": incarnation, "reservations": list(fenced)}
+            self._tell(NoticeType.AGENT, "died", agent, reason, facts)
+            self._note(member.parent, wording.death_note(agent, reason))
+
+    # --- what agents call ---------------------------------------------------------------------------------------------
+
+    def check_in(self, asked: CheckIn) -> Directive:
+        """Say whether an attempt of a model call may be made.
+
+        Returns:
+            `Stop` to a life that is over or an agent that is stopped, `Pause` to one that is paused, `Proceed` with
+            the tokens it may use, `Wait` while calls in flight hold what it needs, and `WindDown` when that much is no
+            longer left. For a last answer there is nothing further to wind down to, so it is told `EndStep`: make the
+            last answer without a model.
+
+        Raises:
+            ValueError: It asks for a negative number of tokens.
+        """
+        with self._turn():
+            member = self._roster.current(asked.agent, asked.incarnation)
+            if member is None:
+                return self._fenced(asked)
+            if member.stopped is not None:
+                return Stop(member.stopped)
+            if member.paused is not None:
+                return Pause(member.paused)
+            directive = permit(self._ledger, asked)
+            if isinstance(directive, WindDown):
+                self._tell(NoticeType.BUDGET, "wind_down", asked.agent, directive.reason, {"limit": directive.limit})
+            return directive
+
+    def settle(self, settlement: Settlement) -> None:
+        """Book what an attempt came to; any life may, any number of times, and only what is newly known counts.
+
+        Raises:
+            ValueError: The number of tokens is negative.
+        """
+        with self._turn():
+            key = settlement.reservation
+            facts: Facts = {"reservation": key, "tokens": settlement.tokens}
+            over = self._ledger.settle(key, settlement.tokens, estimated=settlement.estimated)
+            if over is None:
+                text = f"{key} is settled but not reserved here, so nothing was counted"
+                self._tell(NoticeType.BUDGET, "unmatched", settlement.agent, text, facts)
+            elif over:
+                text = f"the provider counted {over:,} tokens more than were reserved for {key}"
+                self._tell(NoticeType.BUDGET, "overshoot", settlement.agent, text, {**facts, "overshoot": over})
+
+    def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
+        """Keep how an agent is and what happened to it; its parent is told of a run that ended without an answer.
+
+        What a life that is over reports is refused whole. Of a person only the notices are kept.
+
+        Args:
+            status: As the agent knows it; its tokens, limit, parent and process are known here.
+            notices: In order. They get their numbers here, and a time if they have none.
+        """
+        with self._turn():
+            member = self._roster.heard(status)
+            if member is None and status.agent != USER:
+                return
+            self.feed.append(*notices)
+            for notice in notices:
+                if member is not None and (text := wording.run_note(notice)) is not None:
+                    self._note(member.parent, text)
+
+    def peers(self, agent: AgentId) -> tuple[AgentStatus, ...]:
+        """The rows of all others."""
+        return tuple(row for row in self.statuses() if row.agent != agent)
+
+    # --- what people call ---------------------------------------------------------------------------------------------
+
+    def find(self, agent: AgentId) -> AgentStatus:
+        """The row of one agent.
+
+        Raises:
+            AgentUnknown: There is none of that name; the error has names like it.
+        """
+        with self._lock:
+            return self._row(self._roster.find(agent))
+
+    def statuses(self) -> tuple[AgentStatus, ...]:
+        """The rows of all agents, dead and stopped ones too, in the order they first came."""
+        with self._lock:
+            return tuple(self._row(member) for member in self._roster.members())
+
+    def accounts(self) -> tuple[Account, ...]:
+        """All accounts as they are at this moment, the fleet's first."""
+        with self._lock:
+            return self._ledger.accounts()
+
+    def stop(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
+        """Stop agents and all under them, those to come included, for good; the whole fleet if none is named.
+
+        Returns:
+            Those of them that live and must now be told, whether they were stopped before or not.
+
+        Raises:
+            AgentUnknown: One of the names; then nobody is stopped.
+        """
+        with self._turn():
+            for member in self._roster.stop(agents, reason, self._now()):
+                self._ledger.stop(self._path(member.agent))
+                self._tell(NoticeType.AGENT, "stopped", member.agent, reason)
+            return tuple(member.agent for member in self._roster.family(agents) if member.dead is None)
+
+    def pause(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
+        """Have agents and all under them stay where they are; all agents if none is named.
+
+        Returns:
+            Those that may otherwise go on and were not paused before.
+
+        Raises:
+            AgentUnknown: One of the names; then nobody is paused.
+        """
+        with self._turn():
+            return self._announce("paused", self._roster.pause(agents, reason), reason)
+
+    def resume(self, agents: tuple[AgentId, ...]) -> tuple[AgentId, ...]:
+        """Let agents and all under them go on; all agents if none is named.
+
+        Returns:
+            Those that were paused, may go on now and must be told.
+
+        Raises:
+            AgentUnknown: One of the names; then nobody is resumed.
+        """
+        with self._turn():
+            return self._announce("resumed", self._roster.pause(agents, None), "may go on")
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    @contextmanager
+    def _turn(self) -> Generator[None, None, None]:
+        """Hold the lock while something changes; tell others what came of it afterwards."""
+        with self._lock:
+            yield
+            notes, self._notes = self._notes, []
+        self.feed.wake_all()
+        for agent, text in notes:
+            self._post(agent, text)
+
+    def _announce(self, event: str, members: tuple[Member, ...], text: str) -> tuple[AgentId, ...]:
+        agents = tuple(member.agent for member in members if member.active)
+        for agent in agents:
+            self._tell(NoticeType.AGENT, event, agent, text)
+        return agents
+
+    def _fenced(self, asked: CheckIn) -> Stop:
+        reason = wording.fenced(asked, self._roster.latest(asked.agent))
+        self._tell(NoticeType.AGENT, "fenced", asked.agent, reason, {"incarnation": asked.incarnation})
+        return Stop(reason)
+
+    def _path(self, agent: AgentId) -> Path:
+        return (*self._ledger.root, agent)
+
+    def _row(self, member: Member) -> AgentStatus:
+        return member.row(self._ledger.account(self._path(member.agent)).spent)
+
+    def _tell(self, kind: NoticeType, event: str, agent: AgentId, text: str, facts: Facts | None = None) -> None:
+        self.feed.append(Notice(type=kind, extra_type=event, agent=agent, text=text, data=facts or {}))
+
+    def _note(self, agent: AgentId | None, text: str) -> None:
+        if agent is not None and self._roster.find(agent).active:
+            self._notes.append((agent, text))

@@ -1,0 +1,53 @@
+"""What the Supervisor says, in one line each."""
+
+from textwrap import shorten
+
+from ...protocols.checkin import CheckIn
+from ...protocols.ids import AgentId
+from ...protocols.notices import Notice, NoticeType
+from .ledger import Short
+from .roster import Member
+
+__all__ = ("admission", "death_note", "fenced", "run_note", "shortage")
+
+TEXT_SHOWN = 200
+"""Characters of a run's text, or else of the reason for its end, that a parent reads."""
+
+
+def shortage(short: Short) -> str:
+    """Why a call cannot be made, with the numbers."""
+    account = short.account
+    return (
+        f"This call needs at least {short.least:,} tokens. Of the {account.limit:,} that {account.name!r} may spend, "
+        f"{account.spent:,} are spent, {account.reserved:,} are held by calls in flight and {account.pool:,} are kept "
+        "for last answers."
+    )
+
+
+def admission(member: Member) -> str:
+    """That an agent came, and how."""
+    came = "joined the fleet" if member.incarnation == 1 else f"came back to the fleet, life {member.incarnation}"
+    return came if member.stopped is None else f"{came}, but may do nothing: {member.stopped}"
+
+
+def fenced(asked: CheckIn, latest: Member | None) -> str:
+    """Why a life may not go on; `latest` is the latest one of that name."""
+    if latest is None:
+        return f"{asked.agent!r} was never admitted to this fleet: it is fenced."
+    if latest.incarnation != asked.incarnation:
+        return f"Life {asked.incarnation} of {asked.agent!r} is not the latest, {latest.incarnation}: it is fenced."
+    return f"Life {asked.incarnation} of {asked.agent!r} was found dead ({latest.dead}): it is fenced."
+
+
+def run_note(notice: Notice) -> str | None:
+    """What a parent is told of a run that ended without an answer; None when there is nothing to tell."""
+    if (notice.type, notice.extra_type) != (NoticeType.RUN, "finished") or notice.data["outcome"] == "answered":
+        return None
+    said = notice.data.get("text") or notice.data.get("reason") or ""
+    text = shorten(str(said), TEXT_SHOWN, placeholder="...")
+    return f"{notice.agent} ended its run: {notice.data['outcome']}. {text}".rstrip()
+
+
+def death_note(agent: AgentId, reason: str) -> str:
+    """What a parent is told of a death."""
+    return f"{agent} died: {' '.join(reason.split()).rstrip('.')}."

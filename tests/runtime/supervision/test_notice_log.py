@@ -1,0 +1,40 @@
+from amrita_fleet.protocols.ids import AgentId
+from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.runtime.supervision.notice_log import NoticeLog
+
+
+def notice(text: str = "", at: float = 0.0) -> Notice:
+    return Notice(type=NoticeType.STEP, extra_type="begun", agent=AgentId("ana"), text=text, at=at)
+
+
+def filled(count: int, kept: int = 10) -> NoticeLog:
+    log = NoticeLog(kept)
+    for number in range(1, count + 1):
+        log.append(notice(str(number)), at=0.0)
+    return log
+
+
+def test_notices_are_numbered_from_one_without_gaps() -> None:
+    assert [(kept.number, kept.text) for kept in filled(3).read(0, 10)] == [(1, "1"), (2, "2"), (3, "3")]
+
+
+def test_a_notice_keeps_its_own_time_and_gets_one_if_it_has_none() -> None:
+    log = NoticeLog()
+    assert log.append(notice(), at=5.0).at == 5.0
+    assert log.append(notice(at=3.0), at=5.0).at == 3.0
+
+
+def test_reading_goes_on_after_a_number_and_ends_after_so_many() -> None:
+    assert [kept.number for kept in filled(9).read(3, 2)] == [4, 5]
+    assert filled(9).read(3, 0) == filled(9).read(9, 5) == filled(9).read(99, 5) == ()
+
+
+def test_what_was_forgotten_shows_as_a_gap() -> None:
+    log = filled(25)
+    assert (log.first, log.last) == (16, 25)
+    assert [kept.number for kept in log.read(3, 2)] == [16, 17]
+
+
+def test_an_empty_log_has_nothing_to_read() -> None:
+    log = NoticeLog()
+    assert (log.first, log.last, log.read(0, 5)) == (1, 0, ())
