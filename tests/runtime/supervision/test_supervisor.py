@@ -1,16 +1,12 @@
 """What agents, systems and people get from the Supervisor."""
 
-import sys
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
-from threading import Barrier, Thread
 
 import pytest
 
 from amrita_fleet.protocols.checkin import (
     AgentStatus,
     CheckIn,
-    Directive,
     EndStep,
     Grant,
     Pause,
@@ -347,64 +343,3 @@ def test_an_unknown_name_stops_nobody_and_names_those_like_it() -> None:
     with pytest.raises(AgentUnknown, match="Did you mean ana"):
         house.supervisor.stop((BOB, AgentId("anna")), "enough")
     assert isinstance(house.supervisor.check_in(asking()), Proceed)
-
-
-# --- threads ----------------------------------------------------------------------------------------------------------
-
-WORKERS = 8
-ATTEMPTS = 60
-FLEET_LIMIT = 20_000
-
-
-def work(
-    supervisor: Supervisor, agent: AgentId, start: Barrier, directives: list[Directive], over: list[Account]
-) -> None:
-    """Ask and settle as an agent does, and look at the accounts in between."""
-    start.wait()
-    for attempt in range(1, ATTEMPTS + 1):
-        asked = asking(agent, attempt)
-        directive = supervisor.check_in(asked)
-        directives.append(directive)
-        over.extend(
-            account
-            for account in supervisor.accounts()
-            if account.limit is not None and account.settled + account.reserved > account.limit
-        )
-        if isinstance(directive, Proceed):
-            supervisor.settle(settling(asked, None if attempt % 7 == 0 else asked.bound + directive.grant.output // 2))
-        supervisor.report(status(agent), (Notice(type=NoticeType.STEP, extra_type="begun", agent=agent, text=""),))
-
-
-@pytest.fixture
-def eager_threads() -> Iterator[None]:
-    """Threads that take turns as often as they can, so that a missing lock shows."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
-
-
-@pytest.mark.usefixtures("eager_threads")
-def test_eight_threads_racing_never_pass_the_limit() -> None:
-    supervisor = Supervisor(fleet="demo", limit=FLEET_LIMIT, now=lambda: 0.0, post=lambda _agent, _text: None)
-    start = Barrier(WORKERS)
-    directives: list[Directive] = []
-    over: list[Account] = []
-    threads: list[Thread] = []
-    for number in range(WORKERS):
-        agent = AgentId(f"w{number}")
-        supervisor.admit(agent, None, None, number)
-        threads.append(Thread(target=work, args=(supervisor, agent, start, directives, over)))
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    fleet, *own = supervisor.accounts()
-    assert over == []
-    assert len(directives) == WORKERS * ATTEMPTS
-    assert any(isinstance(directive, WindDown) for directive in directives)
-    assert fleet.reserved == 0
-    assert FLEET_LIMIT - fleet.pool - 150 < fleet.settled <= FLEET_LIMIT - fleet.pool
-    assert fleet.settled == sum(account.settled for account in own)
-    notices = supervisor.feed.read(0, 10_000)
-    assert [notice.number for notice in notices] == list(range(1, len(notices) + 1))
