@@ -38,7 +38,6 @@ class Agent(Strict):
         tools: What it may call, beside the built-in tools.
         config: The numbers of its loop.
         limit: Its own token limit; None: only the fleet's.
-        on_mail: What mail does while it is idle: begin a run, wait for the next one, or be refused.
         memory: Whether it remembers earlier runs.
         run_timeout: Seconds a run may take; None: any time.
     """
@@ -48,7 +47,6 @@ class Agent(Strict):
     tools: tuple[Tool, ...] = ()
     config: AmritaConfig = field(default_factory=AmritaConfig)
     limit: TokenLimit | None = None
-    on_mail: Literal["wake", "keep", "refuse"] = "wake"
     memory: Literal["agent", "run"] = "agent"
     run_timeout: float | None = None
 
@@ -84,7 +82,6 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
     extra_body: Mapping[str, Any] | None = None,
     config: AmritaConfig | None = None,
     limit: TokenLimit | int | None = None,
-    on_mail: Literal["wake", "keep", "refuse"] = "wake",
     memory: Literal["agent", "run"] = "agent",
     run_timeout: float | None = None,
 ) -> Agent:
@@ -103,7 +100,6 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         extra_body: Fields of one provider, put into each request's body.
         config: The numbers of its loop; None: the defaults.
         limit: Its own token limit.
-        on_mail: What mail does while it is idle.
         memory: Whether it remembers earlier runs.
         run_timeout: Seconds a run may take.
 
@@ -125,7 +121,6 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         tools=tuple(each if isinstance(each, Tool) else tool(each) for each in tools),
         config=config or AmritaConfig(),
         limit=TokenLimit(tokens=limit) if isinstance(limit, int) else limit,
-        on_mail=on_mail,
         memory=memory,
         run_timeout=run_timeout,
     )

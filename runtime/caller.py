@@ -8,7 +8,7 @@ import logging
 
 from ..protocols.checkin import CheckIn, Directive, Grant, Settlement, Stop, Wait
 from ..protocols.errors import FleetError, ProviderError
-from ..protocols.ids import AgentId, Incarnation, RunId
+from ..protocols.ids import AgentId, Incarnation
 from ..protocols.messages import Reply
 from ..protocols.providers.base import Draft, Provider, ToolSchema, Watcher
 from .ports import Clock, SupervisorLink
@@ -30,7 +30,7 @@ UNREACHABLE_PAUSE = 1.0
 class Caller:
     """Makes one agent's model calls, one at a time."""
 
-    def __init__(  # noqa: PLR0913  the ports of a call, given once
+    def __init__(
         self,
         agent: AgentId,
         incarnation: Incarnation,
@@ -49,13 +49,18 @@ class Caller:
         self._draft: Draft | None = None
         self._counted: Counted | None = None
         self._attempt = 0
+        self._answered = True
         self._unreachable = 0
         self._unsettled: dict[str, Settlement] = {}
 
-    async def ask_leave(self, state: AgentState, tools: tuple[ToolSchema, ...], output: int, *, last: bool) -> Directive:
+    async def ask_leave(
+        self, state: AgentState, tools: tuple[ToolSchema, ...], output: int, *, last: bool
+    ) -> Directive:
         """Write the request and check in. A Supervisor that cannot be reached grants nothing."""
         draft = self._write(state, tools, last=last)
-        self._attempt += 1
+        # A check-in whose answer was lost may have reserved: asked under the same number, it is the same reservation.
+        self._attempt += self._answered
+        self._answered = False
         bound = request_bound(draft.head, draft.fragments, draft.hidden_prompt, self._counted)
         asked = CheckIn(
             agent=self._agent,
@@ -77,6 +82,7 @@ class Caller:
         except FleetError as error:
             return self._without_supervisor(error)
         self._unreachable = 0
+        self._answered = True
         return directive
 
     def _without_supervisor(self, error: FleetError) -> Directive:

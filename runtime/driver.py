@@ -9,12 +9,13 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
-from typing import Any, assert_never
+from typing import Any, TypeAlias, assert_never
 
 from ..protocols.checkin import Proceed
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..protocols.mail import Envelope
+from ..protocols.messages import ToolCall
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from ..protocols.providers.base import Watcher
@@ -51,14 +52,17 @@ from .step.events import (
     TimerFired,
     ToolEnded,
 )
-from .step.state import AgentState, Mail, Op, Waiting, WaitFor
-from .tools.arguments import digest, signature
+from .step.state import AgentState, Mail, Op, WaitFor, Waiting
+from .tools.digest import digest, signature
 from .tools.executor import Executor
 from .tools.output import ToolContext
+from .tools.registry import Toolbox
 
 __all__ = ("Driver", "Ports")
 
 log = logging.getLogger(__name__)
+
+Slow: TypeAlias = AskLeave | CallModel | RunTool | StartTimer | StartDeadline | WaitForMail
 
 
 @dataclass(frozen=True)
@@ -74,6 +78,7 @@ class Ports:
     """
 
     caller: Caller
+    toolbox: Toolbox
     executor: Executor
     inbox: Inbox
     channel: Channel
@@ -97,6 +102,7 @@ class Driver:
         self._new = asyncio.Event()
         self._tasks: dict[Op, asyncio.Task[None]] = {}
         self._asks: set[asyncio.Task[None]] = set()
+        self._schemas = ports.toolbox.schemas()
 
     def feed(self, event: Event) -> None:
         """Have an event applied after those that came before."""
@@ -142,28 +148,17 @@ class Driver:
         late = op is not None and not self.state.awaits(op)
         if late and isinstance(event, Directed) and isinstance(event.directive, Proceed):
             self._ports.caller.decline(event.directive.grant)
-            self._spawn_ask(self._ports.caller.settle_soon())
+            self._spawn_whole(self._ports.caller.settle_soon())
         return late
 
-    async def _perform(self, effect: Effect) -> None:  # noqa: C901  one line for each effect
+    async def _perform(self, effect: Effect) -> None:
+        """Do what is done at once; begin what takes time."""
         ports = self._ports
         match effect:
             case TakeMail(op=op, size=size):
                 self.feed(MailTaken(op, tuple(as_mail(envelope) for envelope in ports.inbox.take(size))))
             case LookForMail(op=op):
                 self.feed(MailSeen(op, ports.inbox.waits()))
-            case WaitForMail(op=op, wait=wait):
-                self._begin_wait(op, wait)
-            case AskLeave():
-                self._spawn_ask(self._ask_leave(effect))
-            case CallModel():
-                self._spawn(effect.op, self._call_model(effect))
-            case RunTool():
-                self._spawn(effect.op, self._run_tool(effect))
-            case StartTimer(op=op, seconds=seconds):
-                self._spawn(op, self._sleep(seconds, TimerFired(op)))
-            case StartDeadline(op=op, seconds=seconds):
-                self._spawn(op, self._sleep(seconds, DeadlinePassed(op)))
             case Cancel(ops=ops):
                 self._cancel(ops)
             case Commit(consumed=ids):
@@ -175,6 +170,24 @@ class Driver:
                 await ports.caller.settle_soon()
                 ports.finish(outcome)
                 self.feed(Finished(op))
+            case _:
+                self._begin(effect)
+
+    def _begin(self, effect: Slow) -> None:
+        """Begin what is answered later."""
+        match effect:
+            case AskLeave():
+                self._spawn_whole(self._ask_leave(effect))
+            case CallModel(op=op):
+                self._spawn(op, self._call_model(effect))
+            case RunTool(op=op):
+                self._spawn(op, self._run_tool(effect))
+            case StartTimer(op=op, seconds=seconds):
+                self._spawn(op, self._sleep(seconds, TimerFired(op)))
+            case StartDeadline(op=op, seconds=seconds):
+                self._spawn(op, self._sleep(seconds, DeadlinePassed(op)))
+            case WaitForMail(op=op, wait=wait):
+                self._begin_wait(op, wait)
             case _:
                 assert_never(effect)
 
@@ -196,7 +209,7 @@ class Driver:
         self._ports.notify(notice)
 
     async def _ask_leave(self, effect: AskLeave) -> None:
-        tools = () if effect.last else self._ports.executor.schemas
+        tools = () if effect.last else self._schemas
         directive = await self._ports.caller.ask_leave(self.state, tools, effect.output, last=effect.last)
         self.feed(Directed(effect.op, directive))
 
@@ -212,18 +225,25 @@ class Driver:
             log.exception("a model call of %s raised", self.state.agent)
             self.feed(ModelFailed(effect.op, type(error).__name__, f"{type(error).__name__}: {error}", retryable=False))
         else:
-            polling = self._ports.executor.polling
-            facts = (CallFacts(signature(c.name, c.arguments), polling(c.name)) for c in reply.message.calls)
-            self.feed(Replied(effect.op, reply, tuple(facts)))
+            facts = tuple(self._facts(each) for each in reply.message.calls)
+            self.feed(Replied(effect.op, reply, facts))
         finally:
-            self._spawn_ask(caller.settle_soon())
+            self._spawn_whole(caller.settle_soon())
+
+    def _facts(self, asked: ToolCall) -> CallFacts:
+        tool = self._ports.toolbox.get(asked.name)
+        return CallFacts(signature(asked.name, asked.arguments), polling=tool is not None and tool.polling)
 
     async def _run_tool(self, effect: RunTool) -> None:
-        state, ports = self.state, self._ports
+        state, ports, asked = self.state, self._ports, effect.call
         context = ToolContext(
             state.agent, self._incarnation, state.current.id, state.step, int(effect.op), ports.channel
         )
-        output = await ports.executor.run(effect.call.name, effect.call.arguments, context)
+        tool = ports.toolbox.get(asked.name)
+        if tool is None:
+            output = ports.toolbox.missing(asked.name)
+        else:
+            output = await ports.executor.run(tool, asked.arguments, context)
         wait = None if output.wait is None else WaitFor(output.wait.senders, output.wait.seconds)
         event = ToolEnded(effect.op, output.content, digest(output.content), output.failed, wait, ports.inbox.waits())
         self.feed(event)
@@ -237,7 +257,7 @@ class Driver:
         self._tasks[op] = task
         task.add_done_callback(lambda _: self._tasks.pop(op, None))
 
-    def _spawn_ask(self, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn_whole(self, work: Coroutine[Any, Any, None]) -> None:
         """Start what must not be cut: a check-in may have reserved tokens, a settlement frees them."""
         task = asyncio.create_task(work)
         self._asks.add(task)

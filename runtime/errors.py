@@ -1,21 +1,21 @@
 """What can go wrong in a run, in a mailbox or in a configuration.
 
-    FleetError                       protocols/errors.py
-    └── RunError
-        ├── InvalidMove              a bug: an event its phase does not take
-        ├── HistoryInvalid           a bug: a history that providers would refuse
-        ├── ConfigMissing (RuntimeError)
-        ├── NameInvalid (ValueError) an agent's name that cannot be used
-        ├── NameTaken (ValueError)
-        ├── AgentUnknown (LookupError)
-        ├── ChannelClosed            the agent has stopped, or the run is over
-        ├── PeerUnreachable          a delivery whose outcome is unknown
-        ├── SelfAddressed (ValueError)
-        ├── QueueFull                too many starts are waiting
-        ├── ToolInvalid (TypeError)  a function that cannot be a tool
-        ├── Unpicklable (TypeError)  something that cannot go to another process
-        ├── SystemUnavailable        Ray could not be started or reached
-        └── StreamMisused (RuntimeError)
+FleetError                       protocols/errors.py
+└── RunError
+    ├── InvalidMove              a bug: an event its phase does not take
+    ├── HistoryInvalid           a bug: a history that providers would refuse
+    ├── ConfigMissing (RuntimeError)
+    ├── NameInvalid (ValueError) an agent's name that cannot be used
+    ├── NameTaken (ValueError)
+    ├── AgentUnknown (LookupError)
+    ├── ChannelClosed            the agent has stopped, or the run is over
+    ├── PeerUnreachable          a delivery whose outcome is unknown
+    ├── SelfAddressed (ValueError)
+    ├── QueueFull                too many starts are waiting
+    ├── ToolInvalid (TypeError)  a function that cannot be a tool
+    ├── Unpicklable (TypeError)  something that cannot go to another process
+    ├── SystemUnavailable        Ray could not be started or reached
+    └── StreamMisused (RuntimeError)
 """
 
 from ..protocols.errors import FleetError

@@ -16,6 +16,7 @@ from .clock import SystemClock
 from .errors import SystemUnavailable
 from .sender import Sender
 from .supervision.account import Account
+from .supervision.roster import check_name
 from .system import Progress, SpawnOrder, System
 
 __all__ = ("AgentRef", "Fleet", "Run", "load_system")
@@ -77,18 +78,18 @@ class AgentRef:
         self.name = name
         self._fleet = fleet
 
-    async def start(self, task: str, timeout: float | None = None) -> Run:
-        """Queue a task and give its run at once; `timeout` in seconds, None: the agent's own.
+    async def start(self, task: str, time_limit: float | None = None) -> Run:
+        """Queue a task and give its run at once; `time_limit` in seconds, None: the agent's own.
 
         Raises:
             ChannelClosed: The agent has stopped.
             QueueFull: Too many runs wait.
         """
-        return await self._fleet.start(self.name, task, timeout)
+        return await self._fleet.start(self.name, task, time_limit)
 
-    async def run(self, task: str, timeout: float | None = None) -> Outcome:
+    async def run(self, task: str, time_limit: float | None = None) -> Outcome:
         """Queue a task and wait for its outcome."""
-        return await (await self.start(task, timeout)).outcome()
+        return await (await self.start(task, time_limit)).outcome()
 
     async def send(self, body: str) -> Receipt:
         """Send the agent a message from the person at the keyboard."""
@@ -175,6 +176,8 @@ class Fleet:
             NameInvalid: No agent can be named so.
             Unpicklable: The description holds something that cannot go to another process.
         """
+        for name in names:
+            check_name(name)
         own = agent.limit if limit is None else limit
         tokens = own.tokens if isinstance(own, TokenLimit) else own
         above = parent.name if isinstance(parent, AgentRef) else parent
@@ -188,7 +191,7 @@ class Fleet:
         """An agent of the fleet by name; that it exists is seen when it is used."""
         return AgentRef(self, AgentId(name))
 
-    async def start(self, agent: str, task: str, timeout: float | None = None) -> Run:
+    async def start(self, agent: str, task: str, time_limit: float | None = None) -> Run:
         """Queue a task for an agent.
 
         Raises:
@@ -196,7 +199,7 @@ class Fleet:
             ChannelClosed: It has stopped.
             QueueFull: Too many runs wait.
         """
-        run = await self._system.start(AgentId(agent), task, timeout)
+        run = await self._system.start(AgentId(agent), task, time_limit)
         return Run(self._system, AgentId(agent), run)
 
     async def send(self, agent: str, body: str) -> Receipt:
@@ -247,4 +250,3 @@ async def watch(system: System, after: int) -> AsyncIterator[Notice]:
         for notice in await system.notices(after, WATCH_WAIT):
             after = notice.number
             yield notice
-

@@ -34,7 +34,7 @@ from .reporter import Reporter
 from .sender import Sender
 from .step.events import Asked, Event, PauseAsked, Resumed, Stopped, Woken
 from .step.state import AgentState, Phase
-from .tools.builtin import BUILTIN_TOOLS
+from .tools.builtin import BUILTIN
 from .tools.executor import Executor
 from .tools.registry import Toolbox
 
@@ -47,6 +47,9 @@ QUEUE = 64
 
 KEPT_OUTCOMES = 256
 """Ended runs whose outcome can still be asked for."""
+
+KEPT_RECIPIENTS = 4096
+"""Sent messages whose receipt can still be asked for."""
 
 SPENT = (Limit.TOKENS, Limit.FLEET_TOKENS)
 """Limits after which an agent can make no more model calls."""
@@ -71,10 +74,14 @@ class AgentChannel:
         self._sender = sender
         self._post = post
         self._link = link
+        self._recipients: dict[MessageId, AgentId] = {}
 
     async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:
         """Send one message and wait until it is accepted or refused; watchers see which."""
         receipt = await self._sender.send(recipient, body, reply_to=reply_to)
+        self._recipients[receipt.id] = recipient
+        if len(self._recipients) > KEPT_RECIPIENTS:
+            del self._recipients[next(iter(self._recipients))]
         accepted = receipt.state is ReceiptState.ACCEPTED
         how = "sent" if accepted else receipt.state.value
         data = {"id": receipt.id, "recipient": recipient, "refusal": receipt.refusal or ""}
@@ -83,7 +90,7 @@ class AgentChannel:
 
     async def receipt(self, message: MessageId) -> Receipt | None:
         """What became of a message sent from here."""
-        recipient = self._sender.recipient(message)
+        recipient = self._recipients.get(message)
         return None if recipient is None else await self._post.receipt(recipient, message)
 
     async def peers(self) -> tuple[AgentStatus, ...]:
@@ -106,9 +113,9 @@ class AgentHost:
         self._numbers = count(1)
         self._closed = ""
         self._since = (Phase.IDLE, clock.now())
-        self._inbox = Inbox(seat.name, clock, self._mail_came)
+        self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
         self._reporter = Reporter(link, clock, self.status)
-        self._sender = Sender(seat.name, seat.incarnation, post, clock)
+        self._sender = Sender(seat.name, seat.incarnation, post, clock, agent.config.mail.send_timeout)
         self._caller = Caller(
             seat.name,
             seat.incarnation,
@@ -119,14 +126,15 @@ class AgentHost:
         )
         state = AgentState.begin(seat.name, agent.rules)
         self._driver = Driver(state, seat.incarnation, self._ports(link, post))
-        if agent.on_mail == "refuse":
+        if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
 
     def _ports(self, link: SupervisorLink, post: PostOffice) -> Ports:
-        toolbox = Toolbox((*self._agent.tools, *BUILTIN_TOOLS), self._agent.config)
+        config = self._agent.config
         return Ports(
             caller=self._caller,
-            executor=Executor(toolbox),
+            toolbox=Toolbox((*self._agent.tools, *BUILTIN), config),
+            executor=Executor(output_bytes=config.function_config.tool_output_bytes),
             inbox=self._inbox,
             channel=AgentChannel(self, self._seat, self._sender, post, link),
             clock=self._clock,
@@ -178,8 +186,8 @@ class AgentHost:
             note=self._closed,
         )
 
-    async def start(self, task: str, timeout: float | None = None) -> RunId:
-        """Queue a run. `timeout` in seconds; None: the agent's own.
+    async def start(self, task: str, time_limit: float | None = None) -> RunId:
+        """Queue a run. `time_limit` in seconds; None: the agent's own.
 
         Raises:
             ChannelClosed: The agent has stopped.
@@ -191,7 +199,7 @@ class AgentHost:
             raise QueueFull(agent=self._seat.name, limit=QUEUE)
         run = self._new_run()
         self._outcomes[run] = asyncio.get_running_loop().create_future()
-        limit = self._agent.run_timeout if timeout is None else timeout
+        limit = self._agent.run_timeout if time_limit is None else time_limit
         self._queue.append(Asked(run, task, limit))
         self._settled()
         return run
@@ -257,7 +265,7 @@ class AgentHost:
             return
         if self._queue:
             self._driver.feed(self._queue.popleft())
-        elif not self._closed and self._agent.on_mail == "wake" and self._inbox.wakes():
+        elif not self._closed and self._agent.config.mail.on_mail == "wake" and self._inbox.wakes():
             run = self._new_run()
             self._outcomes[run] = asyncio.get_running_loop().create_future()
             self._driver.feed(Woken(run))

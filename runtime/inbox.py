@@ -6,6 +6,7 @@ from threading import Lock
 from ..protocols.codec import decode_batch, encode_verdicts
 from ..protocols.ids import AgentId, MessageId, RunId
 from ..protocols.mail import Envelope, Receipt, Refusal
+from .config import MailConfig
 from .mail.mailbox import Mailbox
 from .ports import Clock
 
@@ -15,9 +16,9 @@ __all__ = ("Inbox",)
 class Inbox:
     """One agent's mailbox. Every method may be called from any thread; `wake` is called after mail came."""
 
-    def __init__(self, owner: AgentId, clock: Clock, wake: Callable[[], None]) -> None:
+    def __init__(self, owner: AgentId, config: MailConfig, clock: Clock, wake: Callable[[], None]) -> None:
         """Begin empty."""
-        self._mailbox = Mailbox(owner)
+        self._mailbox = Mailbox(owner, messages=config.mailbox_messages, size=config.mailbox_bytes)
         self._clock = clock
         self._wake = wake
         self._lock = Lock()

@@ -96,12 +96,13 @@ class LocalSystem:
 
     async def open(self) -> None:
         """Start the Supervisor."""
-        self._supervisor = Supervisor(
-            fleet=self._fleet, limit=self._limit, now=self._clock.now, post=lambda agent, text: self._notes(agent, text)
-        )
+        self._supervisor = Supervisor(fleet=self._fleet, limit=self._limit, now=self._clock.now, post=self._send_note)
         self._post = LocalPost(self._hosts, self._supervisor)
         self._notes = NotePoster(self._post, self._clock)
         self._link = LocalLink(self._supervisor)
+
+    def _send_note(self, agent: AgentId, text: str) -> None:
+        self._notes(agent, text)
 
     @property
     def post(self) -> PostOffice:
@@ -142,7 +143,7 @@ class LocalSystem:
         """A new life of the person who sends."""
         return self._supervisor.admit(USER, None, None, os.getpid())
 
-    async def start(self, agent: AgentId, task: str, timeout: float | None) -> RunId:
+    async def start(self, agent: AgentId, task: str, time_limit: float | None) -> RunId:
         """Queue a run.
 
         Raises:
@@ -150,7 +151,7 @@ class LocalSystem:
             ChannelClosed: It has stopped.
             QueueFull: Too many runs wait.
         """
-        return await self._post.host(agent).start(task, timeout)
+        return await self._post.host(agent).start(task, time_limit)
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.

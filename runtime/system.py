@@ -66,7 +66,7 @@ class System(Protocol):
         """A new life of the person who sends: each process that sends for people has its own."""
         ...
 
-    async def start(self, agent: AgentId, task: str, timeout: float | None) -> RunId:
+    async def start(self, agent: AgentId, task: str, time_limit: float | None) -> RunId:
         """Queue a run; its Steps begin when those before it are over.
 
         Raises:

@@ -14,7 +14,11 @@ MOST = 1000
 async def next_notices(feed: NoticeFeed, after: int, wait: float) -> tuple[Notice, ...]:
     """Notices numbered above `after`, oldest first; waits up to `wait` seconds while there are none."""
     loop, news = asyncio.get_running_loop(), asyncio.Event()
-    unsubscribe = feed.subscribe(lambda: loop.call_soon_threadsafe(news.set))
+
+    def wake() -> None:
+        loop.call_soon_threadsafe(news.set)
+
+    unsubscribe = feed.subscribe(wake)
     try:
         found = feed.read(after, MOST)
         if not found and wait > 0:
