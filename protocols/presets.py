@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from difflib import get_close_matches
 from enum import StrEnum
-from typing import Any, Self, cast
+from typing import Any, ClassVar, Self, cast
 
 from .adapters import check_protocol
 from .errors import PresetInvalid
@@ -22,6 +22,9 @@ class Strict:
     """Base of frozen dataclasses that refuse unknown fields by name and can be read from a mapping."""
 
     hints: Mapping[str, str] = {}
+
+    # What pydantic reads for `parse`: by itself it lets unknown fields of nested dataclasses fall.
+    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
     def __new__(cls, *_args: object, **given: object) -> Self:
         """Refuse a field that the class does not have, naming the nearest one.
@@ -58,7 +61,8 @@ class Strict:
         except ValidationError as error:
             first = error.errors(include_url=False)[0]
             where = ".".join(str(part) for part in first["loc"]) or cls.__name__
-            raise PresetInvalid(field=where, reason=f"{cls.__name__}.{where}: {first['msg']}.") from None
+            what = first["msg"].removeprefix("Value error, ").removesuffix(".")
+            raise PresetInvalid(field=where, reason=f"{cls.__name__}.{where}: {what}.") from None
 
 
 class ContentMode(StrEnum):

@@ -4,7 +4,7 @@ Inside the runtime a configuration is passed explicitly; nothing there calls `ge
 """
 
 from dataclasses import dataclass, field, fields
-from typing import Literal, cast, get_args
+from typing import Literal, cast
 
 from ..protocols.errors import PresetInvalid
 from ..protocols.mail import BODY_LIMIT
@@ -26,7 +26,7 @@ __all__ = (
 NO_LIMIT = -1
 """A limit that is off."""
 
-OnMail = Literal["wake", "keep", "refuse"]
+ON_MAIL = ("wake", "keep", "refuse")
 
 
 def need(section: Strict, least: float, *names: str, off: float | None = None) -> None:
@@ -133,16 +133,15 @@ class MailConfig(Strict):
     """The channel.
 
     Attributes:
-        mail_bytes: Bytes of mail that one Step boundary takes; the rest waits for the next. A single message is taken
-            even if it is longer.
+        mail_bytes: Bytes of mail that one Step boundary takes; the rest waits for the next.
         on_mail: What mail to an idle agent does: `"wake"` it, be kept for its next run (`"keep"`), or be refused.
         mailbox_messages: Messages a mailbox holds.
-        mailbox_bytes: Bytes a mailbox holds; at least one message of the largest size.
+        mailbox_bytes: Bytes a mailbox holds, with room for at least one message of the largest size.
         send_timeout: Seconds that sending waits for a full mailbox.
     """
 
     mail_bytes: int = 32 * 1024
-    on_mail: OnMail = "wake"
+    on_mail: Literal["wake", "keep", "refuse"] = "wake"
     mailbox_messages: int = 1024
     mailbox_bytes: int = 8 * 1024 * 1024
     send_timeout: float = 30.0
@@ -152,9 +151,8 @@ class MailConfig(Strict):
         need(self, 1, "mail_bytes", "mailbox_messages")
         need(self, 2 * BODY_LIMIT, "mailbox_bytes")
         need(self, 0, "send_timeout")
-        if self.on_mail not in get_args(OnMail):
-            choices = ", ".join(map(repr, get_args(OnMail)))
-            reason = f"MailConfig.on_mail must be one of {choices}, not {self.on_mail!r}."
+        if self.on_mail not in ON_MAIL:
+            reason = f"MailConfig.on_mail must be one of {', '.join(ON_MAIL)}, not {self.on_mail!r}."
             raise PresetInvalid(field="on_mail", reason=reason)
 
 

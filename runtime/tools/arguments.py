@@ -1,0 +1,84 @@
+"""What a model sent as arguments, read; or an error that says what to send instead."""
+
+import json
+from collections.abc import Mapping
+from types import NoneType
+from typing import Any, cast
+
+from ...protocols.messages import Json
+from .digest import NO_ARGUMENTS
+from .flaws import described, refused, shown, unknown
+from .output import ToolOutput
+from .tool import Tool
+
+__all__ = ("read_arguments",)
+
+KINDS: Mapping[str, tuple[type, ...]] = {
+    "array": (list,),
+    "boolean": (bool,),
+    "integer": (int,),
+    "null": (NoneType,),
+    "number": (int, float),
+    "object": (dict,),
+    "string": (str,),
+}
+"""JSON Schema's types as Python reads them."""
+
+
+def read_arguments(tool: Tool, text: str) -> dict[str, Any] | ToolOutput:
+    """Keyword arguments for the tool's function, only those that were given; or a failed output for the model.
+
+    Nothing, white space and `null` are no arguments. Values are checked as JSON and converted to the parameters' types
+    in pydantic's lax mode: `"5"` is fine for an int.
+    """
+    text = text.strip()
+    if text in NO_ARGUMENTS:
+        text = "{}"
+    if tool.parameters is None:
+        return converted(tool, text)
+    return checked(tool, tool.parameters, text)
+
+
+def converted(tool: Tool, text: str) -> dict[str, Any] | ToolOutput:
+    """Arguments as the function's annotations want them."""
+    from pydantic import ValidationError
+
+    try:
+        given = tool.model.model_validate_json(text)
+    except ValidationError as error:
+        errors = error.errors(include_url=False, include_context=False)
+        return refused(tool, [described(tool, one["type"], one["loc"], one["msg"], one["input"]) for one in errors])
+    fields = type(given).model_fields
+    return {str(fields[name].alias): getattr(given, name) for name in given.model_fields_set}
+
+
+def checked(tool: Tool, schema: Mapping[str, Json], text: str) -> dict[str, Any] | ToolOutput:
+    """Arguments as they came, checked against a hand-written schema's outer level."""
+    try:
+        given: object = json.loads(text)
+    except (ValueError, RecursionError) as error:
+        return refused(tool, [f"they are not valid JSON ({error})"])
+    if not isinstance(given, dict):
+        return refused(tool, ["they must be one JSON object"])
+    values = cast("dict[str, Json]", given)
+    known = cast("Mapping[str, Mapping[str, Json]]", schema.get("properties", {}))
+    flaws = [f"{name!r} is missing" for name in cast("list[str]", schema.get("required", [])) if name not in values]
+    for name, value in values.items():
+        if name in known and not fits(known[name], value):
+            flaws.append(f"{name!r} should be {shown(known[name])}, not {shown(value)}")
+        elif name not in known and schema.get("additionalProperties") is False:
+            flaws.append(unknown(tool, name))
+    return refused(tool, flaws) if flaws else dict(values)
+
+
+def fits(schema: Mapping[str, Json], value: Json) -> bool:
+    """Whether the value is of the schema's type; further rules are not looked at."""
+    choices = schema.get("anyOf")
+    if isinstance(choices, list):
+        return any(fits(cast("Mapping[str, Json]", one), value) for one in choices)
+    items = schema.get("items")
+    if isinstance(value, list) and isinstance(items, dict) and not all(fits(items, one) for one in value):
+        return False
+    kinds = KINDS.get(str(schema.get("type")), (object,))
+    # Python's bool is an int, JSON's is not.
+    return isinstance(value, kinds) and not (isinstance(value, bool) and int in kinds)

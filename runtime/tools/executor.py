@@ -1,0 +1,127 @@
+"""Runs tool calls. Whatever a tool does, its call comes to an output."""
+
+import asyncio
+import logging
+from collections.abc import Mapping
+from contextlib import nullcontext
+from functools import partial
+from inspect import isawaitable
+from typing import TYPE_CHECKING, Any
+
+from .arguments import read_arguments
+from .output import ToolContext, ToolOutput
+from .text import as_text, clean, cut
+from .tool import Tool
+
+if TYPE_CHECKING:
+    from anyio import CapacityLimiter
+
+__all__ = ("Executor",)
+
+MESSAGE_SHOWN = 2000
+"""Characters of an exception's message that the model reads."""
+
+_log = logging.getLogger(__name__)
+
+
+class Executor:
+    """Runs the tool calls of one agent, on one event loop.
+
+    Async tools run on that loop, sync ones in threads. A thread cannot be stopped: past its time it is left behind,
+    which the output and the log say.
+    """
+
+    def __init__(self, *, output_bytes: int = 32 * 1024, threads: int = 16) -> None:
+        """Make one.
+
+        Args:
+            output_bytes: Bytes of UTF-8 one output may have.
+            threads: Sync calls that run at once.
+        """
+        self._output_bytes = output_bytes
+        self._threads = threads
+        self._limiter: CapacityLimiter | None = None
+        self._turns: dict[str, asyncio.Semaphore] = {}
+
+    async def run(self, tool: Tool, arguments: str, context: ToolContext) -> ToolOutput:
+        """Run one call. Only the caller's own cancellation comes out of it as an exception.
+
+        Args:
+            tool: What to run.
+            arguments: JSON text as the model sent it.
+            context: For parameters annotated with `ToolContext`.
+        """
+        try:
+            given = read_arguments(tool, arguments)
+            if isinstance(given, ToolOutput):
+                return self._bounded(given)
+            return self._bounded(await self._called(tool, given | dict.fromkeys(tool.contexts, context)))
+        # A KeyboardInterrupt or SystemExit that left a coroutine would kill the agent's loop and leave it deaf.
+        except BaseException as error:
+            if ends_the_caller(error):
+                raise
+            _log.warning("Tool %s failed.", tool.name, exc_info=error)
+            return self._bounded(ToolOutput.failure(sentence(error)))
+
+    async def _called(self, tool: Tool, given: Mapping[str, Any]) -> ToolOutput:
+        """Wait for a turn, then for the result, as long as the tool may take."""
+        async with self._turn(tool):
+            deadline = asyncio.timeout(tool.timeout)
+            try:
+                async with deadline:
+                    value = await (tool.function(**given) if tool.awaited else self._in_thread(tool, given))
+                    if isawaitable(value):
+                        value = await value
+            except TimeoutError:
+                if not deadline.expired():  # it is the tool's own
+                    raise
+                end = "stopped" if tool.awaited else "left behind: it may still be running"
+                return ToolOutput.failure(f"{tool.name} took longer than {tool.timeout:g} seconds and was {end}.")
+        return value if isinstance(value, ToolOutput) else told(as_text(value))
+
+    async def _in_thread(self, tool: Tool, given: Mapping[str, Any]) -> object:
+        from anyio import CapacityLimiter, to_thread
+
+        if self._limiter is None:
+            self._limiter = CapacityLimiter(self._threads)
+        call = partial(tool.function, **given)
+        try:
+            return await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
+        except asyncio.CancelledError:
+            _log.warning("Tool %s was left behind in its thread, where it may still be running.", tool.name)
+            raise
+
+    def _turn(self, tool: Tool) -> asyncio.Semaphore | nullcontext[None]:
+        if tool.concurrency is None:
+            return nullcontext()
+        return self._turns.setdefault(tool.name, asyncio.Semaphore(tool.concurrency))
+
+    def _bounded(self, output: ToolOutput) -> ToolOutput:
+        """The output as a transcript can hold it."""
+        content = cut(clean(output.content), self._output_bytes)
+        if output.failed and not content.startswith("ERROR"):
+            content = f"ERROR: {content}"
+        return ToolOutput(content, output.failed, output.wait)
+
+
+def told(text: str) -> ToolOutput:
+    """A result's text. One that begins `ERROR` is a failure by the convention that tools tell models."""
+    return ToolOutput(text, failed=text.startswith("ERROR"))
+
+
+def ends_the_caller(error: BaseException) -> bool:
+    """Whether the error is no doing of the tool: someone ends the task, or closes the coroutine, that runs it."""
+    if isinstance(error, asyncio.CancelledError):
+        task = asyncio.current_task()
+        return task is None or task.cancelling() > 0
+    return isinstance(error, GeneratorExit)
+
+
+def sentence(error: BaseException) -> str:
+    """An exception on one line."""
+    name = type(error).__name__
+    try:
+        message = " ".join(str(error).split())
+    except Exception:  # noqa: BLE001  a user's `__str__`
+        message = "(its message cannot be shown)"
+    return f"{name}: {message[:MESSAGE_SHOWN]}" if message else name

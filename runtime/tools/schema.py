@@ -1,0 +1,130 @@
+"""Parameters as a pydantic model, which reads what a model sends, and as the JSON Schema it is shown.
+
+Pydantic is loaded by calling these functions, not by importing this module: a process that checks no arguments never
+pays for it.
+"""
+
+import inspect
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, cast
+
+from ...protocols.messages import Json
+from ..errors import ToolInvalid
+from .output import ToolContext
+from .parameters import Function, signature_of
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
+
+__all__ = ("arguments_model", "parameters_schema")
+
+Schema = dict[str, Json]
+
+REF = "#/$defs/"
+
+
+def arguments_model(
+    tool: str, function: Function, hints: Mapping[str, Any], about: Mapping[str, str]
+) -> "type[BaseModel]":
+    """A pydantic model of what a call may give.
+
+    Its fields are named by position and aliased to the parameters: `copy` or `_x` is a fine parameter, but no field.
+
+    Raises:
+        ToolInvalid: No JSON can become a parameter's type.
+    """
+    from pydantic import ConfigDict, create_model
+    from pydantic.errors import PydanticUserError
+
+    visible = [one for one in signature_of(tool, function).parameters.values() if hints[one.name] is not ToolContext]
+    fields: dict[str, Any] = {
+        f"p{number}": (hints[one.name], field_of(one, hints[one.name], about)) for number, one in enumerate(visible)
+    }
+    try:
+        return create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
+    except PydanticUserError:
+        raise unsuitable(tool, hints) from None
+
+
+def field_of(one: inspect.Parameter, hint: type[Any], about: Mapping[str, str]) -> object:
+    """How pydantic shall treat the parameter. A description in its annotation goes before the docstring's."""
+    from pydantic import Field
+    from pydantic.fields import FieldInfo
+
+    default = ... if one.default is one.empty else one.default
+    said = FieldInfo.from_annotation(hint).description or about.get(one.name)
+    return Field(default, alias=one.name, description=said) if said else Field(default, alias=one.name)
+
+
+def parameters_schema(tool: str, model: "type[BaseModel]", hints: Mapping[str, Any]) -> Schema:
+    """The JSON Schema of the model, without the titles pydantic invents.
+
+    References are resolved, since not every provider follows them; only a type that holds itself stays a reference.
+
+    Raises:
+        ToolInvalid: No JSON Schema says what a parameter's type is.
+    """
+    from pydantic.errors import PydanticUserError
+    from pydantic.json_schema import GenerateJsonSchema, JsonSchemaWarningKind
+
+    class Untitled(GenerateJsonSchema):
+        # A default that JSON cannot spell is the function's own affair.
+        ignored_warning_kinds: set[JsonSchemaWarningKind] = {"non-serializable-default"}  # noqa: RUF012
+
+        def field_title_should_be_set(self, schema: object) -> bool:  # noqa: ARG002
+            return False
+
+    try:
+        schema: Schema = model.model_json_schema(schema_generator=Untitled)
+    except PydanticUserError:
+        raise unsuitable(tool, hints) from None
+    del schema["title"]
+    return Definitions(cast("dict[str, Schema]", schema.pop("$defs", {}))).resolve(schema)
+
+
+class Definitions:
+    """The `$defs` of a schema, put where they are referred to."""
+
+    def __init__(self, named: Mapping[str, Schema]) -> None:
+        """Take definitions by name. Their titles are class names, of no use to a model."""
+        self._named = {name: {key: one for key, one in each.items() if key != "title"} for name, each in named.items()}
+        self._recursive: set[str] = set()
+
+    def resolve(self, schema: Schema) -> Schema:
+        """The schema with definitions in place, and `$defs` only for those that hold themselves."""
+        whole = self._placed(schema, ())
+        kept: Schema = {}
+        while missing := self._recursive - set(kept):
+            kept |= {name: self._placed(self._named[name], (name,)) for name in sorted(missing)}
+        return {**whole, "$defs": kept} if kept else whole
+
+    def _placed(self, schema: Schema, inside: tuple[str, ...]) -> Schema:
+        reference = schema.get("$ref")
+        if not isinstance(reference, str):
+            return {key: self._inner(one, inside) for key, one in schema.items()}
+        rest = {key: self._inner(one, inside) for key, one in schema.items() if key != "$ref"}
+        name = reference.removeprefix(REF)
+        if name in inside:
+            self._recursive.add(name)
+            return {**rest, "$ref": reference}
+        return {**self._placed(self._named[name], (*inside, name)), **rest}
+
+    def _inner(self, node: Json, inside: tuple[str, ...]) -> Json:
+        if isinstance(node, list):
+            return [self._inner(one, inside) for one in node]
+        return self._placed(node, inside) if isinstance(node, dict) else node
+
+
+def unsuitable(tool: str, hints: Mapping[str, Any]) -> ToolInvalid:
+    """The error that names the parameter pydantic cannot do, which its own does not."""
+    from pydantic import TypeAdapter
+    from pydantic.errors import PydanticUserError
+
+    for name, hint in hints.items():
+        try:
+            TypeAdapter(hint).json_schema()
+        except PydanticUserError:
+            return ToolInvalid(
+                tool=tool, reason=f"its parameter {name!r} is a {hint!r}, which no JSON Schema describes"
+            )
+    return ToolInvalid(tool=tool, reason="no JSON Schema describes its parameters together")

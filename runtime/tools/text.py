@@ -1,0 +1,147 @@
+"""Whatever a tool returns, as the text a model reads: the same value gives the same text in every process."""
+
+import dataclasses
+import json
+import math
+from base64 import b64encode
+from collections.abc import Callable, Mapping, Sequence, ValuesView
+from collections.abc import Set as AbstractSet
+from datetime import date, time
+from enum import Enum
+from numbers import Integral, Real
+from types import NoneType
+from typing import Any, TypeAlias, cast
+
+from ...protocols.messages import Json
+
+__all__ = ("as_text", "clean", "cut")
+
+Compound: TypeAlias = Mapping[Any, Any] | AbstractSet[Any] | Sequence[Any] | ValuesView[Any]
+
+DEPTH = 64
+"""Levels of nesting; deeper data most likely holds itself."""
+
+MARKER_BYTES = 200
+"""Room kept for the note about what was cut out."""
+
+
+def as_text(value: object) -> str:
+    """A text as it is, anything else as compact JSON in its own order.
+
+    None is `null`, so that a model can tell it from an empty text. Sets are sorted; bytes are UTF-8, or else
+    `base64:...`; NaN and the infinities, which JSON lacks, are texts; objects with a `__str__` of their own (a path, a
+    UUID) are what it says.
+
+    Raises:
+        TypeError: The value holds an object that has only a `repr` with its address.
+        ValueError: It is nested too deeply.
+    """
+    data = plain(value)
+    return data if isinstance(data, str) else dumps(data)
+
+
+def clean(text: str) -> str:
+    """The text with lone surrogates, which UTF-8 cannot carry, replaced."""
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
+    return text
+
+
+def cut(text: str, limit: int) -> str:
+    """A text of at most `limit` bytes of UTF-8: head and tail, with a note of what is missing between them.
+
+    The tail stays because the error of a long log stands at its end.
+
+    Args:
+        text: Without lone surrogates.
+        limit: Bytes, at least 400.
+    """
+    if len(text) * 4 <= limit or len(data := text.encode()) <= limit:
+        return text
+    room = limit - MARKER_BYTES
+    head = data[: room * 2 // 3].decode("utf-8", "ignore")
+    tail = data[-room // 3 :].decode("utf-8", "ignore")
+    missing = len(data) - len(head.encode()) - len(tail.encode())
+    note = f"{missing} of {len(data)} bytes are left out here; call again for a smaller part to see them"
+    return f"{head}\n[... {note} ...]\n{tail}"
+
+
+def dumps(data: Json) -> str:
+    """JSON text without spaces: a model pays for each."""
+    return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
+
+
+def plain(value: object, depth: int = 0) -> Json:
+    """The value as JSON data."""
+    if depth > DEPTH:
+        raise ValueError(f"the result is nested more than {DEPTH} levels deep, or holds itself")
+    if isinstance(value, Enum):
+        return plain(value.value, depth + 1)
+    for kind, form in LEAVES:
+        if isinstance(value, kind):
+            return form(value)
+    inner = opened(value)
+    if isinstance(inner, Mapping):
+        return {key(one): plain(item, depth + 1) for one, item in inner.items()}
+    if isinstance(inner, AbstractSet):
+        return sorted((plain(item, depth + 1) for item in inner), key=dumps)
+    return told(value) if inner is None else [plain(item, depth + 1) for item in inner]
+
+
+def opened(value: object) -> Compound | None:
+    """What a compound value holds; None when it is not compound."""
+    cls, it = type(value), cast("Any", value)
+    if hasattr(cls, "model_dump"):  # a pydantic model, told without loading pydantic
+        return cast("Compound", it.model_dump(mode="json"))
+    if dataclasses.is_dataclass(cls):
+        return {field.name: getattr(value, field.name) for field in dataclasses.fields(cls)}
+    if isinstance(value, tuple) and hasattr(it, "_asdict"):  # a named tuple
+        return cast("Compound", it._asdict())
+    return cast("Compound", it) if isinstance(value, Mapping | AbstractSet | Sequence | ValuesView) else None
+
+
+def told(value: object) -> str:
+    """What an object says of itself, when its class has thought about it."""
+    cls = type(value)
+    if cls.__str__ is object.__str__:
+        name = f"{cls.__module__}.{cls.__qualname__}".removeprefix("builtins.")
+        raise TypeError(
+            f"the result holds a {name}, which has no text form: the tool's author should return plain data"
+        )
+    return clean(str(value))
+
+
+def key(value: object) -> str:
+    """A mapping's key as JSON needs it."""
+    data = plain(value)
+    return data if isinstance(data, str) else dumps(data)
+
+
+def real(value: float) -> Json:
+    """A number, or the name of one that JSON lacks."""
+    as_float = float(value)
+    if math.isfinite(as_float):
+        return as_float
+    return "NaN" if math.isnan(as_float) else "Infinity" if as_float > 0 else "-Infinity"
+
+
+def binary(value: bytes) -> str:
+    """Bytes as UTF-8 where they are that."""
+    data = bytes(value)
+    try:
+        return data.decode()
+    except UnicodeDecodeError:
+        return f"base64:{b64encode(data).decode()}"
+
+
+LEAVES: tuple[tuple[Any, Callable[[Any], Json]], ...] = (
+    (str, lambda value: clean(str(value))),
+    (bool | NoneType, lambda value: value),
+    (Integral, int),
+    (Real, real),
+    (bytes | bytearray | memoryview, binary),
+    (date | time, lambda value: value.isoformat()),
+)
+"""How single values are written; the first kind that fits counts."""
