@@ -153,7 +153,9 @@ class Supervisor:
                 self._tell(NoticeType.BUDGET, "overshoot", settlement.agent, text, {**facts, "overshoot": over})
 
     def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
-        """Keep how an agent is and what happened to it; its parent is told of a run that ended without an answer.
+        """Keep how an agent is and what happened to it.
+
+        Its parent is told of a run that ended without an answer, a sender of a message that was never consumed.
 
         What a life that is over reports is refused whole. Of a person only the notices are kept.
 
@@ -169,6 +171,8 @@ class Supervisor:
             for notice in notices:
                 if member is not None and (text := wording.run_note(notice)) is not None:
                     self._note(member.parent, text)
+                if (dead := wording.dead_letter_note(notice)) is not None:
+                    self._note(*dead)
 
     def peers(self, agent: AgentId) -> tuple[AgentStatus, ...]:
         """The rows of all others."""
@@ -267,5 +271,6 @@ class Supervisor:
         self.feed.append(Notice(type=kind, extra_type=event, agent=agent, text=text, data=facts or {}))
 
     def _note(self, agent: AgentId | None, text: str) -> None:
-        if agent is not None and self._roster.find(agent).active:
+        member = None if agent is None else self._roster.latest(agent)
+        if agent is not None and member is not None and member.active:
             self._notes.append((agent, text))

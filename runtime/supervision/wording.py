@@ -8,7 +8,7 @@ from ...protocols.notices import Notice, NoticeType
 from .ledger import Short
 from .roster import Member
 
-__all__ = ("admission", "death_note", "fenced", "run_note", "shortage")
+__all__ = ("admission", "dead_letter_note", "death_note", "fenced", "run_note", "shortage")
 
 TEXT_SHOWN = 200
 """Characters of a run's text, or else of the reason for its end, that a parent reads."""
@@ -46,6 +46,14 @@ def run_note(notice: Notice) -> str | None:
     said = notice.data.get("text") or notice.data.get("reason") or ""
     text = shorten(str(said), TEXT_SHOWN, placeholder="...")
     return f"{notice.agent} ended its run: {notice.data['outcome']}. {text}".rstrip()
+
+
+def dead_letter_note(notice: Notice) -> tuple[AgentId, str] | None:
+    """Whom to tell of a message that was accepted and never consumed, and what; None when the notice is no such."""
+    if (notice.type, notice.extra_type) != (NoticeType.MAIL, "dead"):
+        return None
+    id_, refusal = notice.data["id"], notice.data["refusal"]
+    return AgentId(str(notice.data["sender"])), f"{notice.agent} never read your message {id_}: {refusal}."
 
 
 def death_note(agent: AgentId, reason: str) -> str:

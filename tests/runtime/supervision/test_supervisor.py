@@ -17,6 +17,7 @@ from amrita_fleet.protocols.checkin import (
     WindDown,
 )
 from amrita_fleet.protocols.ids import SUPERVISOR, USER, AgentId, Incarnation, RunId
+from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.outcome import Limit
 from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid, NameTaken
@@ -302,6 +303,14 @@ def test_nobody_is_told_of_an_answer_or_of_a_run_without_a_parent() -> None:
     house.supervisor.report(status(), (finished("answered", "42"),))
     house.supervisor.report(status(ANA), (finished("stalled", "", ANA),))
     assert house.notes == []
+
+
+def test_the_sender_of_a_message_that_was_never_consumed_is_told() -> None:
+    house = House().with_ana_and_her_bob()
+    facts: dict[str, Json] = {"id": "m1", "sender": "ana", "refusal": "stopped"}
+    house.supervisor.report(status(), (Notice(NoticeType.MAIL, "dead", BOB, "never read", data=facts),))
+    house.supervisor.report(status(), (Notice(NoticeType.MAIL, "dead", BOB, "", data={**facts, "sender": "user"}),))
+    assert house.notes == [(ANA, "bob never read your message m1: stopped.")]
 
 
 def test_notes_and_wakes_come_when_the_supervisor_can_be_asked_again() -> None:
