@@ -18,6 +18,7 @@ class Profile:
         cap: Name of the request field that bounds the output.
         hidden_prompt: Tokens the provider adds to a prompt unseen.
         reasoning_back: Reasoning must be passed back, as `reasoning_content`.
+        blank: What a message that only calls tools has as content; some servers refuse null, others the empty text.
     """
 
     name: str
@@ -26,6 +27,7 @@ class Profile:
     cap: str = "max_tokens"
     hidden_prompt: int = 1024
     reasoning_back: bool = False
+    blank: str | None = None
 
 
 PROFILES = (
