@@ -1,0 +1,148 @@
+"""The simulator as a server on loopback: in this process (`Simulator`), or as a command's whole work (`serve`)."""
+
+import asyncio
+import contextlib
+import errno
+import socket
+import sys
+from collections.abc import Generator, Iterable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import Self
+
+import uvicorn
+
+from ..errors import SystemUnavailable
+from .app import build_app
+from .faults import Faults
+from .library import read_scenarios, shipped
+from .provider import SimulatedProvider
+from .scenario import Scenario
+from .totals import Totals
+
+__all__ = ("LOOPBACK", "Simulator", "serve")
+
+LOOPBACK = "127.0.0.1"
+GRACE = 1
+"""Seconds that answers in flight have when the server stops."""
+
+
+class QuietServer(uvicorn.Server):
+    """A server that leaves the signals of its process alone."""
+
+    @contextlib.contextmanager
+    def capture_signals(self) -> Generator[None, None, None]:
+        """Capture none."""
+        yield
+
+
+class Simulator:
+    """A simulated provider that runs in the current event loop while the context is entered.
+
+        async with Simulator() as simulator:
+            preset = ModelPreset(model="simulated-census", base_url=simulator.base_url)
+
+    Attributes:
+        base_url: Where the paths of the wire format begin; empty until the context is entered.
+    """
+
+    def __init__(
+        self,
+        *,
+        host: str = LOOPBACK,
+        port: int = 0,
+        scenarios: Sequence[Scenario] | None = None,
+        key: str = "",
+        faults: Faults | None = None,
+    ) -> None:
+        """Prepare a server.
+
+        Args:
+            host: Where it listens.
+            port: 0: any free one.
+            scenarios: What its models say; None: the scenarios that ship.
+            key: The only API key that is let in; empty: everybody is.
+            faults: None: none.
+
+        Raises:
+            ScenarioInvalid: Two scenarios name the same model.
+        """
+        self.base_url = ""
+        self._address = (host, port)
+        self._provider = SimulatedProvider(shipped() if scenarios is None else scenarios, key=key, faults=faults)
+        config = uvicorn.Config(
+            build_app(self._provider),
+            lifespan="off",
+            ws="none",
+            log_config=None,
+            access_log=False,
+            timeout_graceful_shutdown=GRACE,
+        )
+        self._server = QuietServer(config)
+        self._running: asyncio.Task[None] | None = None
+
+    @property
+    def totals(self) -> Totals:
+        """What was answered and refused so far."""
+        return self._provider.totals
+
+    async def __aenter__(self) -> Self:
+        """Listen. Connections are taken from here on.
+
+        Raises:
+            SystemUnavailable: The port is taken, or the address cannot be used.
+        """
+        listener = listen(*self._address)
+        host, port = listener.getsockname()[:2]
+        self.base_url = f"http://{host}:{port}/v1"
+        self._running = asyncio.create_task(self._server.serve([listener]), name="simulator")
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Stop; answers in flight have a moment to end."""
+        self._server.should_exit = True
+        if self._running:
+            await self._running
+
+
+def serve(
+    *,
+    host: str = LOOPBACK,
+    port: int = 0,
+    scenario_files: Iterable[str | Path] = (),
+    key: str = "",
+    faults: Faults | None = None,
+) -> None:
+    """Serve until interrupted, the shipped scenarios and those in `scenario_files`; print the base URL as first line.
+
+    Raises:
+        SystemUnavailable: The port is taken, or the address cannot be used.
+        ScenarioInvalid: A scenario file cannot be used.
+    """
+    simulator = Simulator(host=host, port=port, scenarios=read_scenarios(scenario_files), key=key, faults=faults)
+    with contextlib.suppress(KeyboardInterrupt):
+        asyncio.run(announce_and_wait(simulator))
+
+
+async def announce_and_wait(simulator: Simulator) -> None:
+    """Run the simulator until the task is cancelled."""
+    async with simulator:
+        sys.stdout.write(f"{simulator.base_url}\n")
+        sys.stdout.flush()
+        await asyncio.Event().wait()
+
+
+def listen(host: str, port: int) -> socket.socket:
+    """A socket that listens.
+
+    Raises:
+        SystemUnavailable: The port is taken, or the address cannot be used.
+    """
+    try:
+        return socket.create_server((host, port), backlog=2048)
+    except OSError as error:
+        taken = f"port {port} of {host} is taken: choose another one, or 0 for any that is free."
+        reason = taken if error.errno == errno.EADDRINUSE else f"{host}:{port} cannot be listened on: {error.strerror}."
+        raise SystemUnavailable(system="simulator", reason=reason) from error
