@@ -150,7 +150,7 @@ def summary(census: Census) -> str:
         parts.append(result_text(census))
     elif census.reports:
         parts.append(f"I have reports for {listed(tuple(census.reports))}, not merged.")
-    return "\n".join(parts)
+    return "\n".join(parts) or "There are no files to count."
 
 
 def result_text(census: Census) -> str:

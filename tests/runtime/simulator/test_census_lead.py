@@ -185,6 +185,11 @@ def test_without_a_task_the_lead_says_what_it_needs() -> None:
     assert "Your workers:" in lead(Conversation("simulated-census", (Said("user", "Hello."),), TOOLS)).text
 
 
+def test_an_empty_folder_needs_no_worker(talk: Talk) -> None:
+    talk.mail("Count the files under a folder of 0 files. Your workers: w1.")
+    assert talk.next() == Answer("There are no files to count.")
+
+
 def test_a_new_task_begins_a_new_census(talk: Talk) -> None:
     all_reported(talk)
     talk.go(merge_reports=MERGED)
