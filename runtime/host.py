@@ -21,6 +21,7 @@ from itertools import count
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Kind, Receipt, ReceiptState, Refusal
+from ..protocols.messages import Json
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Ending, Limit, Outcome
 from ..protocols.providers.base import connect
@@ -299,10 +300,7 @@ class AgentHost:
     def _drop_queue(self, reason: str) -> None:
         """Runs that never began end as stopped."""
         while self._queue:
-            asked = self._queue.popleft()
-            outcome = Outcome(asked.run, self._seat.name, Ending.STOPPED, "", reason=reason)
-            self._outcomes[asked.run].set_result(outcome)
-            self.tell(NoticeType.RUN, "finished", f"{outcome}: {reason}", {"outcome": str(outcome), "text": ""})
+            self._end(self._queue.popleft().run, Ending.STOPPED, reason)
 
     def _driver_ended(self, task: "asyncio.Task[None]") -> None:
         """A driver that ended by itself met a bug: its run is over, and nobody waits for ever."""
@@ -311,8 +309,16 @@ class AgentHost:
         if error is not None:
             log.error("the driver of %s failed", self._seat.name, exc_info=error)
             self._shut(Refusal.CLOSED, reason)
-            self.tell(NoticeType.AGENT, "failed", reason)
         for run, waiting in self._outcomes.items():
             if not waiting.done():
-                ending = Ending.FAILED if error else Ending.STOPPED
-                waiting.set_result(Outcome(run, self._seat.name, ending, "", reason=reason))
+                self._end(run, Ending.FAILED if error else Ending.STOPPED, reason)
+
+    def _end(self, run: RunId, ending: Ending, reason: str) -> None:
+        """End a run that the core cannot end."""
+        outcome = Outcome(run, self._seat.name, ending, "", reason=reason)
+        self._outcomes[run].set_result(outcome)
+        data: dict[str, Json] = {"outcome": str(outcome), "text": "", "reason": reason, "tokens": 0, "rounds": 0}
+        text = f"{outcome}: {reason}"
+        self._reporter.add(
+            Notice(NoticeType.RUN, "finished", self._seat.name, text, run, self._driver.state.step, data)
+        )

@@ -1,0 +1,65 @@
+"""A tool that waits for the test, in whatever process it runs: a line over loopback instead of a sleep."""
+
+import asyncio
+from collections import defaultdict
+from types import TracebackType
+from typing import Self
+
+from amrita_fleet import Tool, tool
+
+
+class Gate:
+    """The test's end: knows which calls have begun, and lets them go on."""
+
+    def __init__(self) -> None:
+        self._begun: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._open: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._port = 0
+
+    async def __aenter__(self) -> Self:
+        self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
+        self._port = self._server.sockets[0].getsockname()[1]
+        return self
+
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        for event in self._open.values():
+            event.set()
+        self._server.close()
+
+    async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        name = (await reader.readline()).decode().strip()
+        self._begun[name].set()
+        await self._open[name].wait()
+        writer.write(b"go\n")
+        writer.close()
+
+    async def begun(self, name: str) -> None:
+        """Wait until a call with this name has begun."""
+        async with asyncio.timeout(30):
+            await self._begun[name].wait()
+
+    def has_begun(self, name: str) -> bool:
+        return self._begun[name].is_set()
+
+    def let(self, name: str) -> None:
+        """Let calls with this name end."""
+        self._open[name].set()
+
+    @property
+    def tool(self) -> Tool:
+        """The agent's end; a local function, so that it goes to other processes by value."""
+        port = self._port
+
+        @tool
+        async def gate(name: str) -> str:
+            """Wait until the test says go on."""
+            reader, writer = await asyncio.open_connection("127.0.0.1", port)
+            try:
+                writer.write(f"{name}\n".encode())
+                return (await reader.readline()).decode().strip() or "closed"
+            finally:
+                writer.close()
+
+        return gate

@@ -1,0 +1,266 @@
+"""One contract for both systems: what holds in this process holds on a cluster."""
+
+import asyncio
+from collections.abc import Callable
+
+import pytest
+from amrita_fleet import Agent, AgentUnknown, AmritaConfig, ChannelClosed, Fleet, NameTaken, Outcome, Tool, tool
+from amrita_fleet.protocols.mail import ReceiptState
+from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.presets import ModelPreset
+from amrita_fleet.protocols.providers.scripted import call, calls, repeat, say, scripted
+from amrita_fleet.runtime.config import FunctionConfig
+
+from .gate import Gate
+
+MakeFleet = Callable[..., Fleet]
+
+pytestmark = pytest.mark.anyio
+
+CANCELLED = "Cancelled: Reach the max limit of repeatly calling tool."
+
+
+def agent(*moves: object, tools: tuple[Tool, ...] = (), **fields: object) -> Agent:
+    """An agent whose model says these moves in turn."""
+    return Agent(preset=scripted(*moves), tools=tools, **fields)  # type: ignore[arg-type]
+
+
+def echo_tool() -> Tool:
+    @tool
+    async def echo(text: str) -> str:
+        """Say it again."""
+        return text
+
+    return echo
+
+
+async def collected(fleet: Fleet, until: Callable[[Notice], bool]) -> list[Notice]:
+    """The fleet's notices up to the one that `until` says ends them."""
+    seen: list[Notice] = []
+    async with asyncio.timeout(30):
+        async for notice in fleet.notices():
+            seen.append(notice)
+            if until(notice):
+                return seen
+    raise AssertionError
+
+
+def kinds(notices: list[Notice], name: str) -> list[str]:
+    return [f"{n.type}.{n.extra_type}" for n in notices if n.agent == name]
+
+
+def finished(name: str) -> Callable[[Notice], bool]:
+    return lambda n: n.agent == name and n.type is NoticeType.RUN and n.extra_type == "finished"
+
+
+async def test_a_run_answers_and_says_so_in_its_notices(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(call("echo", text="x"), say("done"), tools=(echo_tool(),)), ["ana"])
+        run = await ana.start("do it")
+        notices = [notice async for notice in run]
+        outcome = await run.outcome()
+    assert (outcome.text, outcome.answered, outcome.rounds) == ("done", True, 2)
+    assert kinds(notices, "ana") == [
+        "run.started",
+        "step.intro",
+        "model.replied",
+        "tool.started",
+        "tool.ended",
+        "model.replied",
+        "step.leave",
+        "run.finished",
+    ]
+    assert [n.number for n in notices] == sorted(n.number for n in notices)
+    assert next(n for n in notices if n.extra_type == "intro").get("type") == "step"
+
+
+async def test_a_message_is_consumed_at_a_boundary_and_ends_the_step_after_the_round(make_fleet: MakeFleet) -> None:
+    async with Gate() as gate, make_fleet() as fleet:
+        script = (call("gate", name="one"), say("first"))
+        (ana,) = await fleet.spawn(agent(*script, tools=(gate.tool,)), ["ana"])
+        run = await ana.start("go")
+        await gate.begun("one")
+        receipt = await ana.send("hello")
+        assert receipt.state is ReceiptState.ACCEPTED
+        gate.let("one")
+        notices = [notice async for notice in run]
+        assert (await run.outcome()).text == "first"
+        now = await fleet.receipt(receipt)
+    order = kinds(notices, "ana")
+    taken, ended = order.index("mail.consumed"), order.index("tool.ended")
+    assert order[ended + 1 : taken] == ["step.leave", "step.intro"]
+    assert order[taken + 1] == "model.replied"
+    assert (now.state, now.step, now.run) == (ReceiptState.CONSUMED, 2, run.id)
+
+
+async def test_mail_wakes_an_idle_agent(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(say("awake")), ["ana"])
+        await ana.send("wake up")
+        notices = await collected(fleet, finished("ana"))
+    assert "mail.consumed" in kinds(notices, "ana")
+    assert notices[-1].data["text"] == "awake"
+
+
+async def test_a_second_start_waits_for_the_first_run(make_fleet: MakeFleet) -> None:
+    async with Gate() as gate, make_fleet() as fleet:
+        script = (call("gate", name="first"), say("one"), call("gate", name="second"), say("two"))
+        (ana,) = await fleet.spawn(agent(*script, tools=(gate.tool,)), ["ana"])
+        first = await ana.start("1")
+        second = await ana.start("2")
+        await gate.begun("first")
+        assert not gate.has_begun("second")
+        gate.let("first")
+        gate.let("second")
+        assert [(await first.outcome()).text, (await second.outcome()).text] == ["one", "two"]
+
+
+async def test_messages_of_one_sender_are_consumed_in_order(make_fleet: MakeFleet) -> None:
+    async with Gate() as gate, make_fleet() as fleet:
+        sends = calls(*[call("send_message", to="bob", body=f"n{i}") for i in range(20)])
+        await fleet.spawn(agent(call("gate", name="bob"), say("read"), tools=(gate.tool,)), ["bob"])
+        (ana,) = await fleet.spawn(agent(sends, say("sent")), ["ana"])
+        bob = await fleet.start("bob", "wait")
+        await gate.begun("bob")
+        assert (await ana.run("send")).text == "sent"
+        gate.let("bob")
+        await bob.outcome()
+        notices = await collected(fleet, finished("bob"))
+    taken = [str(n.text) for n in notices if n.agent == "bob" and n.extra_type == "consumed"]
+    assert len(taken) == 20
+    assert taken == [f"from ana: n{i}" for i in range(20)]
+
+
+async def test_a_misspelt_recipient_is_an_error_that_names_near_ones(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        await fleet.spawn(agent(say("hi")), ["analyst"])
+        with pytest.raises(AgentUnknown) as caught:
+            await fleet.send("analist", "hello")
+    assert "analyst" in caught.value.near
+
+
+async def test_a_stopped_agent_refuses_mail_and_runs_at_once(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(say("hi")), ["ana"])
+        await ana.stop()
+        receipt = await ana.send("hello")
+        assert (receipt.state, receipt.refusal) == (ReceiptState.REFUSED, "stopped")
+        with pytest.raises(ChannelClosed):
+            await ana.start("more")
+
+
+async def test_the_nth_identical_call_does_not_run_and_the_run_ends_stalled(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        script = (repeat(call("echo", text="same")),)
+        (ana,) = await fleet.spawn(agent(*script, tools=(echo_tool(),)), ["ana"])
+        run = await ana.start("loop")
+        notices = [notice async for notice in run]
+        outcome = await run.outcome()
+    assert str(outcome) == "stalled"
+    assert kinds(notices, "ana").count("tool.started") == 4
+    assert kinds(notices, "ana").count("step.stall") == 1
+    assert CANCELLED in next(n.text for n in notices if n.extra_type == "cancelled")
+
+
+async def test_the_run_ends_at_the_round_limit_with_a_last_answer(make_fleet: MakeFleet) -> None:
+    config = AmritaConfig(function_config=FunctionConfig(agent_tool_call_limit=3))
+    async with make_fleet() as fleet:
+        moves = [call("echo", text=str(i)) for i in range(3)]
+        (ana,) = await fleet.spawn(agent(*moves, say("what I have"), tools=(echo_tool(),), config=config), ["ana"])
+        outcome = await ana.run("work")
+    assert (str(outcome), outcome.text) == ("limit:agent_tool_call_limit", "what I have")
+
+
+async def test_eight_agents_at_once_never_pass_the_fleets_limit(make_fleet: MakeFleet) -> None:
+    limit = 60_000
+    config = AmritaConfig(function_config=FunctionConfig(agent_tool_call_limit=1000, step_rounds=50))
+    spender = agent(
+        *[call("echo", text=f"{i} " + "x" * 200) for i in range(1000)],
+        tools=(echo_tool(),),
+        config=config,
+    )
+    async with make_fleet(limit=limit) as fleet:
+        names = [f"s{i}" for i in range(8)]
+        spenders = await fleet.spawn(spender, names)
+        runs = [await each.start("spend") for each in spenders]
+        outcomes: list[Outcome] = await asyncio.gather(*(run.outcome() for run in runs))
+        accounts = {account.name: account for account in await fleet.accounts()}
+    account = accounts[fleet.name]
+    assert {str(outcome) for outcome in outcomes} == {"limit:fleet_tokens"}
+    assert account.spent == sum(outcome.tokens for outcome in outcomes) <= limit
+    assert account.reserved == 0
+    assert account.overshoot == 0
+    assert account.spent > limit * 0.7
+
+
+async def test_stop_while_a_tool_runs_ends_the_run_and_cancels_the_tool(make_fleet: MakeFleet) -> None:
+    async with Gate() as gate, make_fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(call("gate", name="x"), say("never"), tools=(gate.tool,)), ["ana"])
+        run = await ana.start("go")
+        await gate.begun("x")
+        await ana.stop("enough")
+        outcome = await run.outcome()
+    assert (str(outcome), outcome.reason) == ("stopped", "enough")
+
+
+async def test_a_paused_agent_goes_on_when_it_is_resumed(make_fleet: MakeFleet) -> None:
+    async with Gate() as gate, make_fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(call("gate", name="x"), say("done"), tools=(gate.tool,)), ["ana"])
+        run = await ana.start("go")
+        await gate.begun("x")
+        await fleet.pause("ana")
+        gate.let("x")
+        notices = await collected(fleet, lambda n: n.agent == "ana" and n.text.startswith("paused") and n.run == run.id)
+        assert "run.finished" not in kinds(notices, "ana")
+        await fleet.resume("ana")
+        assert (await run.outcome()).text == "done"
+
+
+async def test_two_fleets_side_by_side_share_nothing(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as one, make_fleet() as other:
+        await one.spawn(agent(say("one")), ["ana"])
+        await other.spawn(agent(say("other")), ["ana"])
+        outcomes = await asyncio.gather(one.agent("ana").run("?"), other.agent("ana").run("?"))
+        with pytest.raises(NameTaken):
+            await one.spawn(agent(say("again")), ["bob", "ana"])
+        assert [status.agent for status in await other.statuses()] == ["ana"]
+    assert [outcome.text for outcome in outcomes] == ["one", "other"]
+
+
+async def test_a_waiting_agent_is_woken_by_the_mail_it_waits_for(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(call("wait_for_messages", seconds=60), say("got it")), ["ana"])
+        run = await ana.start("wait")
+        await collected(fleet, lambda n: n.agent == "ana" and n.extra_type == "waiting")
+        await ana.send("here")
+        assert (await run.outcome()).text == "got it"
+
+
+async def test_the_parent_is_told_by_mail_how_a_child_ended(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        (lead,) = await fleet.spawn(agent(call("wait_for_messages", seconds=60), say("told")), ["lead"])
+        (kid,) = await fleet.spawn(agent(repeat(call("echo", text="x")), tools=(echo_tool(),)), ["kid"], parent=lead)
+        run = await lead.start("watch over kid")
+        await collected(fleet, lambda n: n.agent == "lead" and n.extra_type == "waiting")
+        assert str(await kid.run("loop")) == "stalled"
+        notices = [notice async for notice in run]
+    (note,) = [n for n in notices if n.extra_type == "consumed"]
+    assert note.data["sender"] == "supervisor"
+    assert "kid ended its run: stalled" in note.text
+
+
+async def test_an_agent_out_of_tokens_refuses_mail_and_names_the_limit(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        moves = [call("echo", text=f"{i} " + "x" * 200) for i in range(100)]
+        config = AmritaConfig(function_config=FunctionConfig(agent_tool_call_limit=100))
+        small = agent(*moves, tools=(echo_tool(),), config=config)
+        (ana,) = await fleet.spawn(small, ["ana"], limit=20_000)
+        outcome = await ana.run("spend")
+        assert str(outcome) == "limit:tokens"
+        assert outcome.tokens <= 20_000
+        receipt = await ana.send("more?")
+    assert (receipt.state, receipt.refusal) == (ReceiptState.REFUSED, "limit")
+
+
+def test_the_scripted_preset_is_plain_data() -> None:
+    assert isinstance(scripted(say("x")), ModelPreset)
