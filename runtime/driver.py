@@ -202,10 +202,10 @@ class Driver:
         return self._ports.inbox.waits(wait.senders) or (bool(wait.senders) and self._ports.inbox.waits((SUPERVISOR,)))
 
     def _notify(self, effect: Notify) -> None:
-        run = self.state.run.id if self.state.run else None
-        notice = Notice(
-            effect.type, effect.extra_type, self.state.agent, effect.text, run, self.state.step, effect.data
-        )
+        state, now = self.state, self._ports.clock.now()
+        run = state.run.id if state.run else None
+        kind, event = effect.type, effect.extra_type
+        notice = Notice(kind, event, state.agent, effect.text, run, state.step, effect.data, at=now)
         self._ports.notify(notice)
 
     async def _ask_leave(self, effect: AskLeave) -> None:

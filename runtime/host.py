@@ -237,13 +237,14 @@ class AgentHost:
             await asyncio.gather(self._driving, return_exceptions=True)
         await self._sender.aclose()
         await self._caller.aclose()
-        self._reporter.close()
+        await self._reporter.aclose()
 
     def tell(self, kind: NoticeType, extra: str, text: str, data: dict[str, str] | None = None) -> None:
         """Send a notice of the host's own."""
         state = self._driver.state
         run = state.run.id if state.run else None
-        self._reporter.add(Notice(kind, extra, self._seat.name, text, run, state.step, dict(data or {})))
+        now = self._clock.now()
+        self._reporter.add(Notice(kind, extra, self._seat.name, text, run, state.step, dict(data or {}), at=now))
 
     def _new_run(self) -> RunId:
         return RunId(f"{self._seat.name}.{self._seat.incarnation}.{next(self._numbers)}")

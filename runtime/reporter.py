@@ -1,9 +1,8 @@
-"""Carries an agent's notices and status to the Supervisor: one report in flight, what comes meanwhile is the next."""
+"""Carries an agent's notices and status to the Supervisor, in batches: one on its way, what comes meanwhile is next."""
 
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.errors import FleetError
@@ -14,15 +13,18 @@ __all__ = ("Reporter",)
 
 log = logging.getLogger(__name__)
 
+GATHER = 0.02
+"""Seconds in which notices are gathered into one report: a watcher sees no difference, the Supervisor does."""
+
 PAUSE = 1.0
 """Seconds between two tries while the Supervisor cannot be reached."""
 
 KEPT = 10_000
-"""Notices kept while it cannot be reached; then the oldest go, and the log says how many."""
+"""Notices kept while it cannot be reached; then the oldest go, and the log says so."""
 
 
 class Reporter:
-    """Sends notices in order. `add` belongs to the loop that `open` was called in."""
+    """Sends notices in order. It belongs to one event loop."""
 
     def __init__(self, link: SupervisorLink, clock: Clock, status: Callable[[], AgentStatus]) -> None:
         """Keep the ports; `status` gives the agent's row of the table."""
@@ -30,34 +32,40 @@ class Reporter:
         self._clock = clock
         self._status = status
         self._waiting: list[Notice] = []
+        self._turn = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     def add(self, notice: Notice) -> None:
         """Take one more notice."""
-        self._waiting.append(replace(notice, at=self._clock.now()))
+        self._waiting.append(notice)
         if len(self._waiting) > KEPT:
             log.warning("the oldest notice of %s is lost: the Supervisor cannot be reached", notice.agent)
             del self._waiting[0]
         if self._task is None or self._task.done():
-            self._task = asyncio.create_task(self._send())
+            self._task = asyncio.create_task(self._gather())
 
     async def flush(self) -> None:
-        """Wait until everything added so far is with the Supervisor."""
-        if self._task is not None:
-            await self._task
+        """Send everything added so far, now."""
+        async with self._turn:
+            while self._waiting:
+                batch, self._waiting = self._waiting, []
+                try:
+                    await self._link.report(self._status(), tuple(batch))
+                except FleetError as error:
+                    log.warning("a report waits: %s", error)
+                    self._waiting = [*batch, *self._waiting]
+                    await self._clock.sleep(PAUSE)
 
-    async def _send(self) -> None:
-        while self._waiting:
-            batch = tuple(self._waiting)
-            try:
-                await self._link.report(self._status(), batch)
-            except FleetError as error:
-                log.warning("a report waits: %s", error)
-                await self._clock.sleep(PAUSE)
-            else:
-                del self._waiting[: len(batch)]
+    async def _gather(self) -> None:
+        await self._clock.sleep(GATHER)
+        await self.flush()
 
-    def close(self) -> None:
-        """Stop sending."""
+    async def aclose(self) -> None:
+        """Send what is left, if the Supervisor can be reached at once, and stop."""
+        try:
+            async with asyncio.timeout(PAUSE):
+                await self.flush()
+        except TimeoutError:
+            log.warning("%d notices are lost: the Supervisor cannot be reached", len(self._waiting))
         if self._task is not None:
             self._task.cancel()
