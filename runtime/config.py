@@ -173,7 +173,7 @@ class AmritaConfig(Strict):
             if not isinstance(value, kind):
                 given = f"not {value!r}; AmritaConfig.parse(...) reads plain data"
                 raise PresetInvalid(
-                    field=one.name, reason=f"AmritaConfig.{one.name} must be a {kind.__name__}, {given}."
+                    field=one.name, reason=f"AmritaConfig.{one.name} must be {kind.__name__}(...), {given}."
                 )
 
 

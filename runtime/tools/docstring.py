@@ -11,14 +11,10 @@ def read_docstring(function: object) -> tuple[str, dict[str, str]]:
     Sections other than the parameters' (returns, raises, examples) end the description. What no style explains is
     description in full.
     """
-    from docstring_parser import DocstringParam, ParseError, parse
+    from docstring_parser import DocstringParam, parse
 
-    text = inspect.getdoc(function) or ""
-    try:
-        parsed = parse(text)
-    except ParseError:
-        return text, {}
+    parsed = parse(inspect.getdoc(function) or "")
     about = {one.arg_name: one.description for one in parsed.params if one.description}
     others = (one for one in parsed.meta if not isinstance(one, DocstringParam))
     sections = (f"{' '.join(one.args).capitalize()}: {one.description}" for one in others if one.description)
-    return "\n\n".join(part for part in (parsed.description, *sections) if part), about
+    return "\n\n".join(part.strip() for part in (parsed.description, *sections) if part), about

@@ -21,7 +21,7 @@ __all__ = ("Executor",)
 MESSAGE_SHOWN = 2000
 """Characters of an exception's message that the model reads."""
 
-_log = logging.getLogger(__name__)
+log = logging.getLogger(__name__)
 
 
 class Executor:
@@ -60,7 +60,7 @@ class Executor:
         except BaseException as error:
             if ends_the_caller(error):
                 raise
-            _log.warning("Tool %s failed.", tool.name, exc_info=error)
+            log.warning("Tool %s failed.", tool.name, exc_info=error)
             return self._bounded(ToolOutput.failure(sentence(error)))
 
     async def _called(self, tool: Tool, given: Mapping[str, Any]) -> ToolOutput:
@@ -69,13 +69,13 @@ class Executor:
             deadline = asyncio.timeout(tool.timeout)
             try:
                 async with deadline:
-                    value = await (tool.function(**given) if tool.awaited else self._in_thread(tool, given))
+                    value = await (tool.function(**given) if tool.on_loop else self._in_thread(tool, given))
                     if isawaitable(value):
                         value = await value
             except TimeoutError:
                 if not deadline.expired():  # it is the tool's own
                     raise
-                end = "stopped" if tool.awaited else "left behind: it may still be running"
+                end = "stopped" if tool.on_loop else "left behind: it may still be running"
                 return ToolOutput.failure(f"{tool.name} took longer than {tool.timeout:g} seconds and was {end}.")
         return value if isinstance(value, ToolOutput) else told(as_text(value))
 
@@ -87,8 +87,9 @@ class Executor:
         call = partial(tool.function, **given)
         try:
             return await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
-        except asyncio.CancelledError:
-            _log.warning("Tool %s was left behind in its thread, where it may still be running.", tool.name)
+        except asyncio.CancelledError as error:
+            if ends_the_caller(error):
+                log.warning("Tool %s was left behind in its thread, where it may still be running.", tool.name)
             raise
 
     def _turn(self, tool: Tool) -> asyncio.Semaphore | nullcontext[None]:
@@ -98,10 +99,10 @@ class Executor:
 
     def _bounded(self, output: ToolOutput) -> ToolOutput:
         """The output as a transcript can hold it."""
-        content = cut(clean(output.content), self._output_bytes)
+        content = output.content
         if output.failed and not content.startswith("ERROR"):
             content = f"ERROR: {content}"
-        return ToolOutput(content, output.failed, output.wait)
+        return ToolOutput(cut(clean(content), self._output_bytes), output.failed, output.wait)
 
 
 def told(text: str) -> ToolOutput:

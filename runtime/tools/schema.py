@@ -15,6 +15,7 @@ from .parameters import Function, signature_of
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
+    from pydantic.errors import PydanticUserError
 
 __all__ = ("arguments_model", "parameters_schema")
 
@@ -42,8 +43,8 @@ def arguments_model(
     }
     try:
         return create_model("Arguments", __config__=ConfigDict(extra="forbid"), **fields)
-    except PydanticUserError:
-        raise unsuitable(tool, hints) from None
+    except PydanticUserError as error:
+        raise unsuitable(tool, hints, error) from None
 
 
 def field_of(one: inspect.Parameter, hint: type[Any], about: Mapping[str, str]) -> object:
@@ -76,8 +77,8 @@ def parameters_schema(tool: str, model: "type[BaseModel]", hints: Mapping[str, A
 
     try:
         schema: Schema = model.model_json_schema(schema_generator=Untitled)
-    except PydanticUserError:
-        raise unsuitable(tool, hints) from None
+    except PydanticUserError as error:
+        raise unsuitable(tool, hints, error) from None
     del schema["title"]
     return Definitions(cast("dict[str, Schema]", schema.pop("$defs", {}))).resolve(schema)
 
@@ -115,16 +116,20 @@ class Definitions:
         return self._placed(node, inside) if isinstance(node, dict) else node
 
 
-def unsuitable(tool: str, hints: Mapping[str, Any]) -> ToolInvalid:
-    """The error that names the parameter pydantic cannot do, which its own does not."""
+def unsuitable(tool: str, hints: Mapping[str, Any], error: "PydanticUserError") -> ToolInvalid:
+    """The error that names the parameters pydantic cannot do, which its own does not."""
+    wrong = ", ".join(repr(name) for name, hint in hints.items() if hint is not ToolContext and not describable(hint))
+    what = error.message.partition("\n")[0].partition(". ")[0].removesuffix(".")
+    return ToolInvalid(tool=tool, reason=f"no JSON Schema describes its parameter {wrong} ({what})")
+
+
+def describable(hint: type[Any]) -> bool:
+    """Whether pydantic can do the type."""
     from pydantic import TypeAdapter
     from pydantic.errors import PydanticUserError
 
-    for name, hint in hints.items():
-        try:
-            TypeAdapter(hint).json_schema()
-        except PydanticUserError:
-            return ToolInvalid(
-                tool=tool, reason=f"its parameter {name!r} is a {hint!r}, which no JSON Schema describes"
-            )
-    return ToolInvalid(tool=tool, reason="no JSON Schema describes its parameters together")
+    try:
+        TypeAdapter(hint).json_schema()
+    except PydanticUserError:
+        return False
+    return True

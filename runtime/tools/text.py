@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence, ValuesView
 from collections.abc import Set as AbstractSet
 from datetime import date, time
 from enum import Enum
-from numbers import Integral, Real
+from numbers import Integral, Rational, Real
 from types import NoneType
 from typing import Any, TypeAlias, cast
 
@@ -62,7 +62,7 @@ def cut(text: str, limit: int) -> str:
         return text
     room = limit - MARKER_BYTES
     head = data[: room * 2 // 3].decode("utf-8", "ignore")
-    tail = data[-room // 3 :].decode("utf-8", "ignore")
+    tail = data[len(data) - room // 3 :].decode("utf-8", "ignore")
     missing = len(data) - len(head.encode()) - len(tail.encode())
     note = f"{missing} of {len(data)} bytes are left out here; call again for a smaller part to see them"
     return f"{head}\n[... {note} ...]\n{tail}"
@@ -140,6 +140,7 @@ LEAVES: tuple[tuple[Any, Callable[[Any], Json]], ...] = (
     (str, lambda value: clean(str(value))),
     (bool | NoneType, lambda value: value),
     (Integral, int),
+    (Rational, str),
     (Real, real),
     (bytes | bytearray | memoryview, binary),
     (date | time, lambda value: value.isoformat()),

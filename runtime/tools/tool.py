@@ -10,11 +10,12 @@ The schema is made when it is first asked for, which is in the user's process wh
 tool: an agent's process that gets a tool needs pydantic only once the model calls it.
 """
 
+import copyreg
 import inspect
 import re
 import sys
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from importlib import import_module
 from operator import attrgetter
@@ -117,7 +118,7 @@ class Tool:
         return arguments_model(self.name, self.function, self.hints, read_docstring(plain_function(self.function))[1])
 
     @cached_property
-    def awaited(self) -> bool:
+    def on_loop(self) -> bool:
         """It runs on the agent's loop, not in a thread."""
         return any(map(inspect.iscoroutinefunction, (self.function, type(self.function).__call__)))
 
@@ -138,9 +139,21 @@ class Tool:
         """Pickle by path where there is one, else by value; either way with the schema."""
         if self.path is not None:
             return recall, (self.path, self.schema)
-        values = {one.name: getattr(self, one.name) for one in fields(self)}
+        # Cloudpickle copies this sentinel, by whose identity dataclasses among the parameters' types are understood.
+        copyreg.pickle(type(MISSING), missing_by_name)
+        state = {one.name: getattr(self, one.name) for one in fields(self)}
         # In `__main__` annotations written as text name things that another process does not have.
-        return rebuild, (values | {"annotations": self.hints}, self.schema)
+        return blank, (), state | {"annotations": self.hints, "schema": self.schema}
+
+
+def blank() -> Tool:
+    """A tool whose fields are yet to come: its function may refer to it, so it is there before they are."""
+    return Tool.__new__(Tool)
+
+
+def missing_by_name(_: object) -> str:
+    """How `dataclasses.MISSING` is pickled: as what its module calls it."""
+    return "MISSING"
 
 
 def recall(path: str, schema: ToolSchema) -> Tool:
@@ -153,18 +166,8 @@ def recall(path: str, schema: ToolSchema) -> Tool:
     found = attrgetter(qualname)(import_module(module))
     if not isinstance(found, Tool):
         raise ToolInvalid(tool=path, reason="in this process it is something else")
-    return with_schema(found, schema)
-
-
-def rebuild(values: dict[str, Any], schema: ToolSchema) -> Tool:
-    """A tool made again from its fields."""
-    return with_schema(Tool(**values), schema)
-
-
-def with_schema(made: Tool, schema: ToolSchema) -> Tool:
-    """Fill the cache of `schema`, so that pydantic is not needed for it."""
-    vars(made).setdefault("schema", schema)
-    return made
+    vars(found).setdefault("schema", schema)  # where `cached_property` looks first
+    return found
 
 
 def carried_by_value(module: str) -> bool:

@@ -1,0 +1,176 @@
+import json
+import subprocess
+import sys
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from amrita_fleet.protocols.checkin import AgentStatus
+from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
+from amrita_fleet.protocols.mail import Receipt, ReceiptState, Refusal
+from amrita_fleet.runtime.errors import AgentUnknown
+from amrita_fleet.runtime.tools.builtin import BUILTIN, ask_peer, list_peers, send_message, wait_for_messages
+from amrita_fleet.runtime.tools.executor import Executor
+from amrita_fleet.runtime.tools.output import ToolContext, ToolOutput, WaitAsked
+from amrita_fleet.runtime.tools.tool import Tool
+
+pytestmark = pytest.mark.anyio
+
+SOURCE = Path(__file__).resolve().parents[3] / "src"
+Answer = tuple[ReceiptState, Refusal | None]
+
+BOB = AgentId("bob")
+ACCEPTED = (ReceiptState.ACCEPTED, None)
+FULL = (ReceiptState.REFUSED, Refusal.FULL)
+
+
+@dataclass
+class ListedChannel:
+    """A channel to agents that answer as they are told to."""
+
+    answers: dict[str, Answer] = field(default_factory=dict)
+    sent: list[tuple[str, str, str]] = field(default_factory=list)
+
+    async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:
+        if recipient not in self.answers:
+            raise AgentUnknown(name=recipient, near=tuple(self.answers)[:1])
+        state, refusal = self.answers[recipient]
+        self.sent.append((recipient, body, reply_to))
+        return Receipt(MessageId(f"m{len(self.sent)}"), recipient, state, refusal)
+
+    async def receipt(self, message: MessageId) -> Receipt | None: ...
+
+    async def peers(self) -> tuple[AgentStatus, ...]:
+        return tuple(AgentStatus(AgentId(name), Incarnation(1), "idle", 0.0, waiting=2) for name in self.answers)
+
+
+@pytest.fixture
+def channel() -> ListedChannel:
+    return ListedChannel()
+
+
+@pytest.fixture
+def context(channel: ListedChannel) -> ToolContext:
+    return ToolContext(AgentId("ana"), Incarnation(1), RunId("ana/1"), 3, 7, channel)
+
+
+async def call(made: Tool, context: ToolContext, **arguments: object) -> ToolOutput:
+    return await Executor().run(made, json.dumps(arguments), context)
+
+
+async def test_a_message_reaches_the_channel_as_it_was_said(context: ToolContext, channel: ListedChannel) -> None:
+    channel.answers = {"bob": ACCEPTED}
+    assert await call(send_message, context, to="bob", body="hi", reply_to="m7") == ToolOutput("Accepted by bob.")
+    assert channel.sent == [("bob", "hi", "m7")]
+
+
+@pytest.mark.parametrize(
+    ("answer", "content"),
+    [
+        (FULL, "ERROR: bob refused the message: its mailbox is full."),
+        ((ReceiptState.REFUSED, Refusal.LIMIT), "ERROR: bob refused the message: it has reached a limit"),
+        (
+            (ReceiptState.DEAD, Refusal.STOPPED),
+            "ERROR: bob accepted the message but will never read it: it was stopped.",
+        ),
+        ((ReceiptState.PENDING, None), "ERROR: bob has not accepted the message yet. It may still arrive"),
+    ],
+    ids=["full", "limit", "dead", "pending"],
+)
+async def test_the_model_is_told_what_became_of_its_message(
+    answer: Answer, content: str, context: ToolContext, channel: ListedChannel
+) -> None:
+    channel.answers = {"bob": answer}
+    output = await call(send_message, context, to="bob", body="hi")
+    assert output.failed
+    assert output.content.startswith(content)
+
+
+async def test_an_unknown_recipient_is_answered_with_near_names(context: ToolContext, channel: ListedChannel) -> None:
+    channel.answers = {"bob": ACCEPTED}
+    output = await call(send_message, context, to="bbo", body="hi")
+    assert output == ToolOutput("ERROR: The fleet has no agent named 'bbo'. Did you mean bob?", failed=True)
+
+
+async def test_each_recipient_of_a_list_is_reported_once_failures_first(
+    context: ToolContext, channel: ListedChannel
+) -> None:
+    channel.answers = {"bob": ACCEPTED, "eve": FULL, "kim": ACCEPTED}
+    output = await call(send_message, context, to=["bob", "eve", "bob", "kim"], body="hi")
+    assert output.failed
+    assert output.content.splitlines() == [
+        "ERROR: eve refused the message: its mailbox is full.",
+        "Accepted by bob.",
+        "Accepted by kim.",
+    ]
+    assert [name for name, *_ in channel.sent] == ["bob", "eve", "kim"]
+
+
+async def test_a_message_to_nobody_is_refused(context: ToolContext) -> None:
+    assert (await call(send_message, context, to=[], body="hi")).failed
+
+
+async def test_peers_are_rows_of_json(context: ToolContext, channel: ListedChannel) -> None:
+    channel.answers = {"bob": ACCEPTED}
+    output = await call(list_peers, context)
+    assert json.loads(output.content) == [{"name": "bob", "phase": "idle", "waiting": 2}]
+
+
+async def test_waiting_answers_at_once_and_asks_the_runtime_to_wait(context: ToolContext) -> None:
+    text = "What comes stands in your next message."
+    assert await call(wait_for_messages, context) == ToolOutput(text, wait=WaitAsked((), 300.0))
+    output = await call(wait_for_messages, context, seconds=5, from_agents=["bob"])
+    assert output == ToolOutput(text, wait=WaitAsked((BOB,), 5))
+
+
+async def test_a_wait_has_an_end(context: ToolContext) -> None:
+    output = await call(wait_for_messages, context, seconds=1e9)
+    assert output.wait == WaitAsked((), 3600.0)
+    assert output.content.startswith("You wait 3600 seconds at most.")
+
+
+@pytest.mark.parametrize("seconds", [0, -1, float("nan")])
+async def test_a_wait_of_no_time_is_refused(seconds: float, context: ToolContext, channel: ListedChannel) -> None:
+    channel.answers = {"bob": ACCEPTED}
+    assert (await call(wait_for_messages, context, seconds=seconds)).content.startswith(
+        "ERROR: seconds must be above 0"
+    )
+    assert (await call(ask_peer, context, to="bob", question="?", seconds=seconds)).failed
+    assert channel.sent == []
+
+
+async def test_a_question_is_sent_and_its_answer_waited_for(context: ToolContext, channel: ListedChannel) -> None:
+    channel.answers = {"bob": ACCEPTED}
+    output = await call(ask_peer, context, to="bob", question="how many?", seconds=20)
+    assert output.content == "Accepted by bob. What comes stands in your next message."
+    assert output.wait == WaitAsked((BOB,), 20)
+    assert channel.sent == [("bob", "how many?", "")]
+
+
+async def test_a_question_that_was_not_accepted_is_not_waited_for(context: ToolContext, channel: ListedChannel) -> None:
+    channel.answers = {"bob": FULL}
+    output = await call(ask_peer, context, to="bob", question="how many?")
+    assert output == ToolOutput("ERROR: bob refused the message: its mailbox is full.", failed=True)
+
+
+def test_every_built_in_tool_may_run_again_after_a_crash() -> None:
+    assert [(made.name, made.replay) for made in BUILTIN] == [
+        ("send_message", "safe"),
+        ("list_peers", "safe"),
+        ("wait_for_messages", "safe"),
+        ("ask_peer", "safe"),
+    ]
+
+
+def test_built_in_tools_need_no_pydantic() -> None:
+    script = (
+        "import asyncio, sys\n"
+        "from amrita_fleet.runtime.tools.builtin import *\n"
+        "from amrita_fleet.runtime.tools.executor import Executor\n"
+        "print(asyncio.run(Executor().run(wait_for_messages, '{\"seconds\": 0}', None)).failed)\n"
+        "print({'pydantic', 'anyio', 'docstring_parser'} & set(sys.modules))"
+    )
+    env = {"PYTHONPATH": str(SOURCE)}
+    done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
+    assert done.stdout == "True\nset()\n"
