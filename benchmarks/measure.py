@@ -2,13 +2,13 @@
 
 import argparse
 import json
-import os
 import statistics
 import sys
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from pathlib import Path
 
-SOURCE = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "src")
+SOURCE = str(Path(__file__).resolve().parent.parent / "src")
 
 
 def arguments(text: str | None) -> argparse.Namespace:

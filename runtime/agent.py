@@ -115,10 +115,13 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         thinking_config=of(ThinkingConfig, thinking_config),
         extra_body=extra_body or {},
     )
+    described = tuple(each if isinstance(each, Tool) else tool(each) for each in tools)
+    for each in described:
+        _ = each.schema  # made here, so that what no schema can say is an error here
     return Agent(
         preset=preset,
         instructions=instructions,
-        tools=tuple(each if isinstance(each, Tool) else tool(each) for each in tools),
+        tools=described,
         config=config or AmritaConfig(),
         limit=TokenLimit(tokens=limit) if isinstance(limit, int) else limit,
         memory=memory,

@@ -229,7 +229,7 @@ class Fleet:
 
     async def resume(self, agent: str) -> None:
         """Let a paused agent go on."""
-        await self._system.resume(AgentId(agent))
+        await self._system.pause(AgentId(agent), None)
 
     async def statuses(self) -> tuple[AgentStatus, ...]:
         """One row for each agent."""

@@ -184,23 +184,18 @@ class LocalSystem:
             return False
         return True
 
-    async def pause(self, agent: AgentId, reason: str) -> None:
-        """Pause an agent at its next boundary or model call.
+    async def pause(self, agent: AgentId, reason: str | None) -> None:
+        """Pause an agent and those below it at the next boundary or model call; without a reason, let them go on.
 
         Raises:
             AgentUnknown: There is no such agent.
         """
-        for name in self._supervisor.pause((agent,), reason):
-            self._post.host(name).pause(reason)
-
-    async def resume(self, agent: AgentId) -> None:
-        """Let a paused agent go on.
-
-        Raises:
-            AgentUnknown: There is no such agent.
-        """
-        for name in self._supervisor.resume((agent,)):
-            self._post.host(name).resume()
+        if reason is None:
+            for name in self._supervisor.resume((agent,)):
+                self._post.host(name).resume()
+        else:
+            for name in self._supervisor.pause((agent,), reason):
+                self._post.host(name).pause(reason)
 
     async def statuses(self) -> tuple[AgentStatus, ...]:
         """One row for each agent; hosts are asked for what only they know now."""

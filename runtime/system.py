@@ -89,12 +89,12 @@ class System(Protocol):
         """Stop agents and those below them; none given: all. Answers when they have stopped, with their names."""
         ...
 
-    async def pause(self, agent: AgentId, reason: str) -> None:
-        """Pause an agent at its next boundary or model call."""
-        ...
+    async def pause(self, agent: AgentId, reason: str | None) -> None:
+        """Pause an agent and those below it at the next boundary or model call; without a reason, let them go on.
 
-    async def resume(self, agent: AgentId) -> None:
-        """Let a paused agent go on."""
+        Raises:
+            AgentUnknown: There is no such agent.
+        """
         ...
 
     async def statuses(self) -> tuple[AgentStatus, ...]:
