@@ -7,7 +7,8 @@ An `Adapter` is pure: no I/O, no clock. A `Provider` makes calls: `http.HttpProv
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, Protocol, TypeAlias
+from importlib import import_module
+from typing import Any, ClassVar, Protocol, TypeAlias
 
 from ..adapters import adapter_class, register
 from ..errors import ProviderError
@@ -47,6 +48,7 @@ class Draft:
         fragments: JSON text of each turn.
         tail: JSON text after the messages, up to the number of the output cap.
         hidden_prompt: Tokens the provider adds unseen.
+        tools: The tools in `head`.
     """
 
     turns: tuple[Turn, ...]
@@ -54,6 +56,7 @@ class Draft:
     fragments: tuple[bytes, ...]
     tail: bytes
     hidden_prompt: int = 0
+    tools: tuple[ToolSchema, ...] = ()
 
     def body(self, output: int) -> bytes:
         """The whole body, which lets the model answer with at most `output` tokens."""
@@ -64,7 +67,7 @@ class Provider(Protocol):
     """Makes model calls. One object serves one agent."""
 
     def draft(self, turns: tuple[Turn, ...], tools: tuple[ToolSchema, ...], before: Draft | None) -> Draft:
-        """Write the request; fragments of `before` are used again where its turns are a prefix of `turns`."""
+        """Write the request. `before` is an earlier draft of this provider: what is the same is used again."""
         ...
 
     async def call(self, draft: Draft, output: int, watch: Watcher | None = None) -> Reply:
@@ -107,7 +110,10 @@ class StreamReader(Protocol):
 
 @dataclass(frozen=True)
 class Adapter(ABC):
-    """Maps requests and answers of one wire format. Subclassing registers it under `get_adapter_protocol()`."""
+    """Maps requests and answers of one wire format. Subclassing registers it under `get_adapter_protocol()`.
+
+    Headers of answers come with their names in lower case.
+    """
 
     preset: ModelPreset
     path: ClassVar[str] = ""
@@ -125,9 +131,9 @@ class Adapter(ABC):
     @classmethod
     def connect(cls, preset: ModelPreset) -> Provider:
         """A provider that speaks this format; HTTP unless an adapter answers otherwise."""
-        from .http import HttpProvider
-
-        return HttpProvider(cls(preset))
+        # By name, and not before it is wanted: the sender knows adapters, so they must not know it.
+        sender: type[Any] = import_module(".http", __package__).HttpProvider
+        return sender(cls(preset))  # type: ignore[no-any-return]
 
     @abstractmethod
     def headers(self, environ: Mapping[str, str]) -> dict[str, str]:

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 __all__ = ("HttpProvider",)
 
 CONNECT = 10.0
-"""Seconds a connection may take to be made."""
+"""Seconds a connection may take to be made; never more than half the call, so that its failure is known as such."""
 
 KEPT = 60.0
 """Seconds an idle connection is kept: most tools are done by then."""
@@ -66,7 +66,7 @@ class HttpProvider:
         self._line: Line | None = None
 
     def draft(self, turns: tuple[Turn, ...], tools: tuple[ToolSchema, ...], before: Draft | None) -> Draft:
-        """Write the request; fragments of `before` are used again where its turns are a prefix of `turns`."""
+        """Write the request. `before` is an earlier draft of this provider: what is the same is used again."""
         return self._adapter.draft(turns, tools, before)
 
     async def call(self, draft: Draft, output: int, watch: Watcher | None = None) -> Reply:
@@ -102,12 +102,13 @@ class HttpProvider:
         import httpx
 
         line = self._line = self._line or self._open()
+        patience = min(CONNECT, self._adapter.preset.config.timeout / 2)
         request = httpx.Request(
             "POST",
             line.url,
             headers=[*line.headers, (b"content-length", b"%d" % len(body))],
             stream=httpx.ByteStream(body),
-            extensions={"timeout": {"connect": CONNECT}},
+            extensions={"timeout": {"connect": patience}},
         )
         try:
             response = await line.transport.handle_async_request(request)
@@ -116,7 +117,7 @@ class HttpProvider:
             finally:
                 await response.aclose()
         except httpx.RequestError as error:
-            raise explain(error, self._address) from None
+            raise explain(error, self._address, patience) from None
 
     def _open(self) -> Line:
         """Get ready for calls.
@@ -210,14 +211,16 @@ def proxy_for(url: "httpx.URL") -> str | None:
     return f"http://{proxy}" if proxy and "://" not in proxy else proxy
 
 
-def explain(error: "httpx.RequestError", address: str) -> ProviderError:
-    """What went wrong with the connection, in plain words."""
+def explain(error: "httpx.RequestError", address: str, patience: float) -> ProviderError:
+    """What went wrong with the connection, in plain words; `patience` is what connecting was given, in seconds."""
     import httpx
 
     match error:
         case httpx.ConnectTimeout():
-            return ProviderUnreachable(sentence=f"{address} did not accept a connection within {CONNECT:g} s.")
-        case httpx.ConnectError() | httpx.ProxyError() | httpx.UnsupportedProtocol():
+            return ProviderUnreachable(sentence=f"{address} did not accept a connection within {patience:g} s.")
+        case httpx.ProxyError():
+            return ProviderUnreachable(sentence=f"{address} cannot be reached: the proxy answered {error}.")
+        case httpx.ConnectError() | httpx.UnsupportedProtocol():
             return ProviderUnreachable(sentence=f"{address} {unreachable(error)}.")
         case httpx.LocalProtocolError():
             # Its text may hold the header, and the header the key.

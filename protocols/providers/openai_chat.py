@@ -93,14 +93,16 @@ class OpenAIChat(Adapter):
         return headers | {name.lower(): value for name, value in self.preset.extra_headers.items()}
 
     def draft(self, turns: tuple[Turn, ...], tools: tuple[ToolSchema, ...], before: Draft | None) -> Draft:
-        """Write the request; fragments of `before` are used again where its turns are a prefix of `turns`."""
-        head = self._head(tools)
-        # Comparing tuples looks at identity first, so this costs next to nothing.
-        known = before.turns if before and before.head == head else ()
-        kept = before.fragments if before and known and turns[: len(known)] == known else ()
+        """Write the request. `before` is an earlier draft of this provider: what is the same is used again."""
+        head = b""
+        kept: tuple[bytes, ...] = ()
+        if before:
+            # Comparing tuples looks at identity first, so this costs next to nothing.
+            head = before.head if before.tools == tools else b""
+            kept = before.fragments if turns[: len(before.turns)] == before.turns else ()
         added = tuple(map(self.writer.write, turns[len(kept) :]))
         tail = f'],"{self.profile.cap}":'.encode()
-        return Draft(turns, head, kept + added, tail, self.profile.hidden_prompt)
+        return Draft(turns, head or self._head(tools), kept + added, tail, self.profile.hidden_prompt, tools)
 
     def _head(self, tools: tuple[ToolSchema, ...]) -> bytes:
         config, thinking = self.preset.config, self.preset.thinking_config

@@ -18,6 +18,9 @@ from .sse import EventReader
 __all__ = ("ChatStream",)
 
 DONE = "[DONE]"
+PLACING = frozenset({"role", "index"})
+"""Fields of a delta that say where it belongs and are no part of the message."""
+
 SHOWN = 200
 """Characters of an unreadable event that an error shows."""
 
@@ -106,7 +109,7 @@ class ChatStream:
         for name, value in delta.items():
             if name == "tool_calls":
                 self._calls.add(items(value))
-            elif name != "role" and value is not None:
+            elif name not in PLACING and value is not None:
                 self._pieces.setdefault(name, []).append(value)
         said, thought = read_content(delta.get("content"))
         thought = text(delta.get("reasoning_content")) or text(delta.get("reasoning")) or thought

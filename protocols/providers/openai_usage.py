@@ -11,6 +11,9 @@ __all__ = ("Counts",)
 BYTES_PER_TOKEN = 3
 """For estimates, which should rather be too high: English text has about four, other scripts fewer."""
 
+CACHED_FIELDS = ("prompt_cache_hit_tokens", "cached_tokens")
+"""Where DeepSeek and Kimi say what OpenAI says under `prompt_tokens_details`."""
+
 
 class Counts(NamedTuple):
     """What a provider counted; 0 where it said nothing."""
@@ -31,7 +34,7 @@ class Counts(NamedTuple):
             prompt=count(fields.get("prompt_tokens")),
             completion=count(fields.get("completion_tokens")),
             total=count(fields.get("total_tokens")),
-            cached=max(count(asked.get("cached_tokens")), count(fields.get("prompt_cache_hit_tokens"))),
+            cached=max(map(count, (asked.get("cached_tokens"), *map(fields.get, CACHED_FIELDS)))),
             reasoning=count(answered.get("reasoning_tokens")),
         )
 
