@@ -12,6 +12,7 @@ import ssl
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
+from http import HTTPStatus
 from typing import TYPE_CHECKING, Final
 from uuid import uuid4
 
@@ -36,7 +37,6 @@ LINGER = 0.1
 SHORT_KEY = 8
 """Characters; a shorter key is a placeholder, and would be found by chance in any text."""
 
-OK = 200
 FIXED_HEADERS: Final = {"user-agent": "amrita-fleet", "accept": "*/*", "accept-encoding": "identity"}
 
 
@@ -147,7 +147,7 @@ class HttpProvider:
 
     async def _read(self, response: "httpx.Response", draft: Draft, watch: Watcher | None) -> Reply:
         headers = dict(response.headers.items())
-        if response.status_code != OK:
+        if response.status_code != HTTPStatus.OK:
             raise self._adapter.refusal(response.status_code, headers, await response.aread())
         # What came decides, not what was asked for: some servers always stream, others never do.
         kind = headers.get("content-type", "")

@@ -6,6 +6,7 @@ status 200 may hold an error. So the codes and the words are read too, in the or
 
 import re
 from collections.abc import Callable, Mapping
+from http import HTTPStatus
 from typing import Final
 
 from ..errors import (
@@ -97,19 +98,19 @@ def is_filtered(status: int, complaint: Complaint, _after: float | None) -> bool
 
 def is_unpaid(status: int, complaint: Complaint, after: float | None) -> bool:
     """The account has nothing left; who says when to come again means a rate, whatever words are used."""
-    if status == 402 or complaint.codes & QUOTA_CODES:  # noqa: PLR2004  Payment Required
+    if status == HTTPStatus.PAYMENT_REQUIRED or complaint.codes & QUOTA_CODES:
         return True
     return status in UNPAID_STATUSES and after is None and bool(UNPAID.search(complaint.sentence.lower()))
 
 
 def is_denied(status: int, complaint: Complaint, _after: float | None) -> bool:
     """The key is wrong or may not do this."""
-    return status in DENIED or (status == 400 and bool(NO_KEY.search(complaint.sentence.lower())))  # noqa: PLR2004
+    return status in DENIED or (status == HTTPStatus.BAD_REQUEST and bool(NO_KEY.search(complaint.sentence.lower())))
 
 
 def is_busy(status: int, _complaint: Complaint, _after: float | None) -> bool:
     """Too many requests or tokens for now."""
-    return status == 429  # noqa: PLR2004
+    return status == HTTPStatus.TOO_MANY_REQUESTS
 
 
 def is_overflow(status: int, complaint: Complaint, _after: float | None) -> bool:
@@ -121,7 +122,7 @@ def is_overflow(status: int, complaint: Complaint, _after: float | None) -> bool
 
 def is_passing(status: int, _complaint: Complaint, _after: float | None) -> bool:
     """The provider cannot answer now."""
-    return status in PASSING or status >= 500  # noqa: PLR2004
+    return status in PASSING or status >= HTTPStatus.INTERNAL_SERVER_ERROR
 
 
 KINDS: Final[tuple[tuple[Fits, type[ProviderError], str], ...]] = (
@@ -157,7 +158,7 @@ def error_in_answer(headers: Mapping[str, str], answer: Json, *, streamed: bool 
         told = complaint.sentence or "no reason given"
         sentence = f"The provider broke off its answer: {told}"
         return StreamBroken(sentence=sentence, request_id=request_id(headers, complaint.answer))
-    return classify(status or 400, headers, complaint, billed=True)
+    return classify(status or HTTPStatus.BAD_REQUEST.value, headers, complaint, billed=True)
 
 
 def classify(
