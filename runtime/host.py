@@ -24,7 +24,7 @@ from ..protocols.mail import Kind, Receipt, ReceiptState, Refusal
 from ..protocols.messages import Json
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Ending, Limit, Outcome
-from ..protocols.providers.base import connect
+from ..protocols.providers.connection import connect
 from .agent import Agent
 from .caller import Caller
 from .driver import Driver, Ports

@@ -1,21 +1,20 @@
 """What a provider is to the runtime, and what an adapter of a wire format must map.
 
 An `Adapter` is pure: no I/O, no clock. A `Provider` makes calls: `http.HttpProvider` drives an adapter over HTTP,
-`scripted.ScriptedProvider` answers by itself.
+`scripted.ScriptedProvider` answers by itself. `connection.connect` makes the one that a preset needs.
 """
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from importlib import import_module
-from typing import Any, ClassVar, Protocol, TypeAlias
+from typing import ClassVar, Protocol, TypeAlias
 
-from ..adapters import adapter_class, register
+from ..adapters import register
 from ..errors import ProviderError
 from ..messages import Json, Reply, Turn
 from ..presets import ModelPreset
 
-__all__ = ("Adapter", "Delta", "Draft", "Provider", "StreamReader", "ToolSchema", "Watcher", "connect")
+__all__ = ("Adapter", "Delta", "Draft", "Provider", "StreamReader", "ToolSchema", "Watcher")
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,11 +128,9 @@ class Adapter(ABC):
         """The protocol names this adapter speaks."""
 
     @classmethod
-    def connect(cls, preset: ModelPreset) -> Provider:
-        """A provider that speaks this format; HTTP unless an adapter answers otherwise."""
-        # By name, and not before it is wanted: the sender knows adapters, so they must not know it.
-        sender: type[Any] = import_module(".http", __package__).HttpProvider
-        return sender(cls(preset))  # type: ignore[no-any-return]
+    def direct(cls, preset: ModelPreset) -> Provider | None:  # noqa: ARG003  for those that override it
+        """A provider that answers without HTTP; None: the format is spoken over HTTP."""
+        return None
 
     @abstractmethod
     def headers(self, environ: Mapping[str, str]) -> dict[str, str]:
@@ -158,12 +155,3 @@ class Adapter(ABC):
     @abstractmethod
     def refusal(self, status: int, headers: Mapping[str, str], body: bytes) -> ProviderError:
         """The error that a status other than 200 means."""
-
-
-def connect(preset: ModelPreset) -> Provider:
-    """A provider for the preset.
-
-    Raises:
-        UndefinedAdapter: Nobody speaks its protocol.
-    """
-    return adapter_class(preset.protocol).connect(preset)  # type: ignore[no-any-return]

@@ -32,7 +32,7 @@ class Scripted(OpenAIChat):
         return ("scripted",)
 
     @classmethod
-    def connect(cls, preset: ModelPreset) -> Provider:
+    def direct(cls, preset: ModelPreset) -> Provider:
         """A provider that begins the script.
 
         Raises:

@@ -20,7 +20,8 @@ from amrita_fleet.protocols.errors import (
 )
 from amrita_fleet.protocols.messages import Message, Reply, Role
 from amrita_fleet.protocols.presets import ModelConfig, ModelPreset
-from amrita_fleet.protocols.providers.base import Delta, Provider, Watcher, connect
+from amrita_fleet.protocols.providers.base import Delta, Provider, Watcher
+from amrita_fleet.protocols.providers.connection import connect
 from amrita_fleet.protocols.secret import Secret
 
 from .server import HANG, Server, completion, http, sse
@@ -321,7 +322,7 @@ async def test_a_query_of_the_address_stays_behind_the_path(server: Server) -> N
 def test_connecting_loads_no_httpx() -> None:
     script = (
         "import sys; from amrita_fleet.protocols.presets import ModelPreset; "
-        "from amrita_fleet.protocols.providers.base import connect; "
+        "from amrita_fleet.protocols.providers.connection import connect; "
         "connect(ModelPreset(model='m', base_url='https://x/v1')); print(sorted(m for m in sys.modules if 'http' in m))"
     )
     done = subprocess.run(

@@ -4,7 +4,8 @@ from amrita_fleet.protocols import codec
 from amrita_fleet.protocols.errors import PresetInvalid, ProviderBusy, StreamBroken
 from amrita_fleet.protocols.messages import Finish, Json, Message, Reply, Role, ToolCall, Usage
 from amrita_fleet.protocols.presets import ModelPreset
-from amrita_fleet.protocols.providers.base import Delta, Draft, Watcher, connect
+from amrita_fleet.protocols.providers.base import Delta, Draft, Watcher
+from amrita_fleet.protocols.providers.connection import connect
 from amrita_fleet.protocols.providers.scripted import (
     ScriptedProvider,
     call,

@@ -8,7 +8,8 @@ import pytest
 from amrita_fleet.protocols.errors import BadRequest
 from amrita_fleet.protocols.messages import Finish, Message, Role, ToolResult, Turn
 from amrita_fleet.protocols.presets import ModelConfig, ModelPreset
-from amrita_fleet.protocols.providers.base import ToolSchema, connect
+from amrita_fleet.protocols.providers.base import ToolSchema
+from amrita_fleet.protocols.providers.connection import connect
 from amrita_fleet.runtime.simulator.server import Simulator
 
 pytestmark = pytest.mark.anyio
