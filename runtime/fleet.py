@@ -27,16 +27,21 @@ WATCH_WAIT = 1.0
 """Seconds one look for notices waits for news."""
 
 
-def load_system(kind: str, fleet: str, limit: int | None, address: str | None) -> System:
+def load_system(kind: str, fleet: str, limit: int | None, address: str | None, *, attach: bool = False) -> System:
     """Make a system by its name, loading its module only now, as anyio loads its back ends.
 
+    With `attach` it is that of a fleet which runs already; an empty name means the only one that does.
+
     Raises:
-        SystemUnavailable: There is no such system.
+        SystemUnavailable: There is no such system, or no other process can join it.
     """
     if kind not in SYSTEMS:
         raise SystemUnavailable(system=kind, reason=f"there are only {', '.join(sorted(SYSTEMS))}.")
+    if attach and kind == "local":
+        raise SystemUnavailable(system=kind, reason="its fleet lives in one process, and no other can join it.")
     module = import_module(SYSTEMS[kind])
-    return cast("System", module.open_system(fleet, limit, address))
+    joining = {"attach": True} if attach else {}
+    return cast("System", module.open_system(fleet, limit, address, **joining))
 
 
 def unheard(_ready: int, _ordered: int) -> None:
@@ -118,27 +123,30 @@ class Fleet:
         limit: TokenLimit | int | None = None,
         system: Literal["ray", "local"] = "ray",
         address: str | None = None,
+        attach: bool = False,
     ) -> None:
         """Nothing runs before the fleet is entered.
 
         Args:
-            name: The fleet's name; None: a new one.
+            name: The fleet's name; None: a new one, or with `attach` that of the only running one.
             limit: What all agents together may spend, in tokens, prompt and completion, retries included.
             system: Where agents live.
-            address: Ray's address; None: `RAY_ADDRESS`, or a new local cluster.
+            address: Ray's address; None: `RAY_ADDRESS`, or a new local cluster. `auto`: the cluster of this machine.
+            attach: Join a fleet that another process started, to watch and steer it; leaving it then ends nothing.
         """
-        self.name = name or f"fleet-{secrets.token_hex(3)}"
+        self.name = name or ("" if attach else f"fleet-{secrets.token_hex(3)}")
         tokens = limit.tokens if isinstance(limit, TokenLimit) else limit
-        self._system = load_system(system, self.name, tokens, address)
+        self._system = load_system(system, self.name, tokens, address, attach=attach)
         self._sender: Sender | None = None
 
     async def __aenter__(self) -> Self:
         """Start what agents need.
 
         Raises:
-            SystemUnavailable: The system cannot be started or reached.
+            SystemUnavailable: The system cannot be started or reached, or has no such fleet.
         """
         await self._system.open()
+        self.name = self._system.fleet
         return self
 
     async def __aexit__(

@@ -105,6 +105,11 @@ class LocalSystem:
         self._notes(agent, text)
 
     @property
+    def fleet(self) -> str:
+        """The fleet's name."""
+        return self._fleet
+
+    @property
     def post(self) -> PostOffice:
         """The way to the mailboxes."""
         return self._post

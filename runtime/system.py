@@ -36,6 +36,11 @@ class System(Protocol):
     """Where agents live. Opened once, closed once."""
 
     @property
+    def fleet(self) -> str:
+        """The fleet's name; one that is joined without being named has it once the system is open."""
+        ...
+
+    @property
     def post(self) -> PostOffice:
         """The way to the mailboxes; there once the system is open."""
         ...
