@@ -146,7 +146,7 @@ class Fleet:
             SystemUnavailable: The system cannot be started or reached, or has no such fleet.
         """
         await self._system.open()
-        self.name = self._system.fleet
+        self.name = self.name or self._system.fleet
         return self
 
     async def __aexit__(

@@ -85,29 +85,28 @@ class LocalPost:
 
 
 class LocalSystem:
-    """Agents as objects of this process. Everything belongs to the loop that `open` was called in."""
+    """Agents as objects of this process. Everything belongs to the loop that `open` was called in.
+
+    Attributes:
+        fleet: The fleet's name.
+    """
 
     def __init__(self, fleet: str, limit: int | None, clock: Clock | None = None) -> None:
         """Nothing runs before `open`. `limit` is the fleet's, in tokens."""
-        self._fleet = fleet
+        self.fleet = fleet
         self._limit = limit
         self._clock = clock or SystemClock()
         self._hosts: dict[AgentId, AgentHost] = {}
 
     async def open(self) -> None:
         """Start the Supervisor."""
-        self._supervisor = Supervisor(fleet=self._fleet, limit=self._limit, now=self._clock.now, post=self._send_note)
+        self._supervisor = Supervisor(fleet=self.fleet, limit=self._limit, now=self._clock.now, post=self._send_note)
         self._post = LocalPost(self._hosts, self._supervisor)
         self._notes = NotePoster(self._post, self._clock)
         self._link = LocalLink(self._supervisor)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)
-
-    @property
-    def fleet(self) -> str:
-        """The fleet's name."""
-        return self._fleet
 
     @property
     def post(self) -> PostOffice:

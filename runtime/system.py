@@ -33,12 +33,13 @@ class SpawnOrder:
 
 
 class System(Protocol):
-    """Where agents live. Opened once, closed once."""
+    """Where agents live. Opened once, closed once.
 
-    @property
-    def fleet(self) -> str:
-        """The fleet's name; one that is joined without being named has it once the system is open."""
-        ...
+    Attributes:
+        fleet: The fleet's name; one that is joined without being named has it once the system is open.
+    """
+
+    fleet: str
 
     @property
     def post(self) -> PostOffice:

@@ -1,0 +1,114 @@
+"""The command line as a whole, and the one place where errors become a sentence and an exit status."""
+
+import logging
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from importlib.metadata import PackageNotFoundError, version
+from typing import Annotated, cast
+
+import typer
+
+from ...protocols.errors import FleetError
+from . import demo, ps, run, send, simulate, stop
+from .console import complain
+from .status import NAME, Status, status_of
+
+__all__ = ("build", "main", "run_command")
+
+UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
+"""What Typer raises for a command line that it cannot read; it exports only this subclass of it."""
+
+COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
+    (demo.demo, demo.EPILOG),
+    (run.run, run.EPILOG),
+    (ps.ps, ps.EPILOG),
+    (send.send, send.EPILOG),
+    (stop.stop, stop.EPILOG),
+    (simulate.simulate, simulate.EPILOG),
+)
+"""Each command with what stands below its help: an example and the exit statuses."""
+
+
+@dataclass
+class Settings:
+    """What holds for whichever command runs."""
+
+    debug: bool = False
+
+
+def main() -> None:
+    """Run the command that was typed, and end the process with its exit status."""
+    sys.exit(run_command(sys.argv[1:]))
+
+
+def run_command(arguments: Sequence[str]) -> int:
+    """Run one command and give its exit status; what goes wrong is said in one sentence on standard error."""
+    settings = Settings()
+    command = typer.main.get_command(build())
+    try:
+        status = command.main([*arguments] or ["--help"], NAME, standalone_mode=False, obj=settings)
+    except Exception as error:
+        if settings.debug:
+            logging.getLogger(__name__).debug("the command failed", exc_info=error)
+        sentence, status = ending(error)
+        complain(sentence)
+    return int(status or Status.OK)
+
+
+def ending(error: Exception) -> tuple[str, Status]:
+    """The sentence and the exit status for what ended a command."""
+    match error:
+        case FleetError():
+            return str(error), status_of(error)
+        case UsageError():
+            return error.format_message(), Status.BAD_INPUT
+        case typer.Abort():
+            return "Interrupted.", Status.INTERRUPTED
+        case BrokenPipeError():
+            sys.stdout = None  # nobody reads it any more: nothing is to be flushed there at exit
+            return "Nobody reads the output any more.", Status.FAILED
+        case _:
+            what = f"{type(error).__name__}: {error}"
+            return f"{what}. This is a bug; please report it with what `{NAME} --debug ...` says.", Status.FAILED
+
+
+def build() -> typer.Typer:
+    """The application."""
+    app = typer.Typer(name=NAME, add_completion=False, pretty_exceptions_enable=False)
+    app.callback(epilog=f"Example: {NAME} demo")(every_command)
+    for command, epilog in COMMANDS:
+        app.command(help=flowing(command.__doc__ or ""), epilog=flowing(epilog))(command)
+    return app
+
+
+def flowing(text: str) -> str:
+    """A text whose paragraphs have no line breaks, so that the terminal's width decides."""
+    return "\n\n".join(" ".join(paragraph.split()) for paragraph in text.split("\n\n"))
+
+
+def print_version(asked: bool) -> None:  # noqa: FBT001  Typer calls it
+    """Print the version and end."""
+    if asked:
+        try:
+            number = version(NAME)
+        except PackageNotFoundError:
+            number = "(a version that is not installed)"
+        sys.stdout.write(f"{NAME} {number}\n")
+        raise typer.Exit
+
+
+def every_command(
+    context: typer.Context,
+    *,
+    _version: Annotated[
+        bool, typer.Option("--version", help="Print the version.", callback=print_version, is_eager=True)
+    ] = False,
+    debug: Annotated[bool, typer.Option("--debug", help="Log everything, with where errors came from.")] = False,
+) -> None:
+    """Spawn fleets of LLM agents, let them message each other, watch and steer them."""
+    context.ensure_object(Settings).debug = debug
+    if debug:
+        logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
+    else:
+        logging.getLogger("amrita_fleet").addHandler(logging.NullHandler())

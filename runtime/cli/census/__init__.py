@@ -1,0 +1,1 @@
+"""A real job for a fleet: the census of a folder."""

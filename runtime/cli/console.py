@@ -1,0 +1,31 @@
+"""The two streams a command writes to. Colours are for terminals, and never when `NO_COLOR` is set."""
+
+import json
+import sys
+from typing import Any
+
+from rich.console import Console
+
+from .status import NAME
+
+__all__ = ("complain", "print_json", "stdout")
+
+
+def stdout() -> Console:
+    """For what was asked for; the full width where nobody's terminal sets one."""
+    console = Console()
+    return console if console.is_terminal else Console(width=PIPE_WIDTH)
+
+
+PIPE_WIDTH = 160
+"""Columns of a table that is written to a file or a pipe."""
+
+
+def print_json(value: dict[str, Any]) -> None:
+    """Write one JSON object on one line to standard output."""
+    sys.stdout.write(f"{json.dumps(value, ensure_ascii=False)}\n")
+
+
+def complain(sentence: str) -> None:
+    """Say on standard error why a command could not do its work."""
+    sys.stderr.write(f"{NAME}: {' '.join(sentence.split())}\n")

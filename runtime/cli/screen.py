@@ -1,0 +1,144 @@
+"""What a person sees while a fleet works: a live table on a terminal, a line for each event elsewhere, or nothing."""
+
+import time
+from collections.abc import Iterable
+from textwrap import shorten
+from types import TracebackType
+from typing import Protocol, Self
+
+from rich.console import Console
+from rich.live import Live
+from rich.markup import escape
+
+from ...protocols.checkin import AgentStatus
+from ...protocols.notices import Notice
+from .table import fleet_table
+from .tally import Tally, tells
+
+__all__ = ("Lines", "Screen", "Silence", "TableScreen", "open_screen")
+
+REFRESH = 0.25
+"""Seconds between two looks at the fleet for the live table."""
+
+TEXT = 120
+"""Characters of a notice's text on a line."""
+
+
+class Screen(Protocol):
+    """Shows a fleet at work. Entered while there is something to show."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        ...
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the last view standing."""
+        ...
+
+    def say(self, line: str) -> None:
+        """Tell what the command itself is doing."""
+        ...
+
+    def tell(self, notice: Notice) -> None:
+        """Tell what happened in the fleet."""
+        ...
+
+    def wants_rows(self) -> bool:
+        """Whether it is time to look at the fleet again."""
+        ...
+
+    def rows(self, rows: Iterable[AgentStatus], tally: Tally) -> None:
+        """Show how the agents are."""
+        ...
+
+
+class Silence:
+    """Shows nothing: the output is for a program."""
+
+    def __enter__(self) -> Self:
+        """Begin."""
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """End."""
+
+    def say(self, line: str) -> None:
+        """Say nothing."""
+
+    def tell(self, notice: Notice) -> None:
+        """Tell nothing."""
+
+    def wants_rows(self) -> bool:
+        """Never."""
+        return False
+
+    def rows(self, rows: Iterable[AgentStatus], tally: Tally) -> None:
+        """Show nothing."""
+
+
+class Lines(Silence):
+    """A line for each thing worth telling, as it happens: for pipes and logs."""
+
+    def __init__(self, console: Console) -> None:
+        """Write to a console."""
+        self._console = console
+
+    def say(self, line: str) -> None:
+        """Write a line."""
+        self._console.print(escape(line), highlight=False, soft_wrap=True)
+
+    def tell(self, notice: Notice) -> None:
+        """Write a line, if it is worth one."""
+        if tells(notice):
+            self.say(line(notice))
+
+
+class TableScreen(Silence):
+    """A table that changes in its place."""
+
+    def __init__(self, console: Console) -> None:
+        """Draw on a terminal."""
+        self._console = console
+        self._live = Live(console=console, auto_refresh=False)
+        self._due = 0.0
+
+    def __enter__(self) -> Self:
+        """Begin to draw."""
+        self._live.start()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        """Leave the last table standing."""
+        self._live.stop()
+
+    def say(self, line: str) -> None:
+        """Write a line above the table."""
+        self._console.print(escape(line), highlight=False)
+
+    def wants_rows(self) -> bool:
+        """A few times a second."""
+        return time.monotonic() >= self._due
+
+    def rows(self, rows: Iterable[AgentStatus], tally: Tally) -> None:
+        """Draw the table."""
+        self._live.update(fleet_table(rows, tally.latest), refresh=True)
+        self._due = time.monotonic() + REFRESH
+
+
+def line(notice: Notice) -> str:
+    """A notice on one line."""
+    text = shorten(notice.text, TEXT, placeholder="...")
+    return f"{notice.agent:<10} {f'{notice.type}.{notice.extra_type}':<18} {text}"
+
+
+def open_screen(console: Console, *, silent: bool, live: bool) -> Screen:
+    """The screen that fits the output: nothing if `silent`, a table on a terminal if `live`, else lines."""
+    if silent:
+        return Silence()
+    return TableScreen(console) if live and console.is_terminal else Lines(console)

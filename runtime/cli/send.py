@@ -1,0 +1,48 @@
+"""`amrita-fleet send`: a message to an agent of a running fleet."""
+
+from typing import Annotated
+
+import typer
+
+from .options import Address, AsJson, FleetName
+from .status import Status
+
+__all__ = ("EPILOG", "send")
+
+EPILOG = """\
+Example: amrita-fleet send lead "Please hurry."
+
+Exit status: 0 the message was accepted, 1 it was refused or no fleet runs there, 2 bad input."""
+
+
+def send(
+    agent: Annotated[str, typer.Argument(help="Who gets it.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="What to say.", show_default=False)],
+    *,
+    fleet: FleetName = "",
+    address: Address = "auto",
+    as_json: AsJson = False,
+) -> None:
+    """Send a message to an agent, which reads it when its next Step begins; an idle one is woken."""
+    from .carry_out import carry_out
+
+    accepted = carry_out(sent(agent, text, fleet, address, as_json=as_json))
+    raise typer.Exit(Status.OK if accepted else Status.FAILED)
+
+
+async def sent(agent: str, text: str, name: str, address: str, *, as_json: bool) -> bool:
+    """Send, and say what became of it; gives whether it was accepted."""
+    from dataclasses import asdict
+
+    from ...protocols.mail import ReceiptState
+    from ..fleet import Fleet
+    from .console import print_json
+
+    async with Fleet(name or None, address=address, attach=True) as fleet:
+        receipt = await fleet.send(agent, text)
+    if as_json:
+        print_json(asdict(receipt))
+    else:
+        why = f": {receipt.refusal}" if receipt.refusal else ""
+        typer.echo(f"{receipt.id} to {agent}: {receipt.state}{why}")
+    return receipt.state is ReceiptState.ACCEPTED

@@ -1,0 +1,28 @@
+"""How a command ends: its exit status, and the one sentence that goes with it."""
+
+from enum import IntEnum
+
+from ...protocols.errors import FleetError, PresetInvalid
+from ..errors import AgentUnknown, NameInvalid, ToolInvalid, Unpicklable
+from .errors import InputInvalid
+
+__all__ = ("BAD_INPUT", "NAME", "Status", "status_of")
+
+NAME = "amrita-fleet"
+
+BAD_INPUT = (AgentUnknown, InputInvalid, NameInvalid, PresetInvalid, ToolInvalid, Unpicklable)
+"""Errors that another command line would not have met."""
+
+
+class Status(IntEnum):
+    """Exit statuses of every command."""
+
+    OK = 0
+    FAILED = 1
+    BAD_INPUT = 2
+    INTERRUPTED = 130
+
+
+def status_of(error: FleetError) -> Status:
+    """The exit status for an error that ended a command."""
+    return Status.BAD_INPUT if isinstance(error, BAD_INPUT) else Status.FAILED

@@ -1,0 +1,76 @@
+"""One task for one's own agents, from the first to the last outcome."""
+
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass
+from typing import Any, Literal
+
+from rich.console import Console
+from rich.text import Text
+
+from ..agent import Agent, TokenLimit
+from ..fleet import Fleet, Run
+from ..supervision.account import Account
+from .console import complain, print_json, stdout
+from .follow import follow
+from .screen import open_screen
+from .summary import agents_table, spent
+from .table import tokens
+from .tally import RunEnd, Tally
+
+__all__ = ("Work", "do")
+
+
+@dataclass(frozen=True)
+class Work:
+    """A task that each of the named agents gets; `limit` is the fleet's."""
+
+    task: str
+    agent: Agent
+    names: tuple[str, ...]
+    limit: TokenLimit | None
+    system: Literal["ray", "local"]
+
+
+async def do(work: Work, *, as_json: bool) -> bool:
+    """Do the work and print what came of it; gives whether every agent answered.
+
+    Raises:
+        FleetError: The system could not be started, or failed.
+    """
+    console, tally = stdout(), Tally()
+    with open_screen(console, silent=as_json, live=False) as screen:
+        async with Fleet(system=work.system, limit=work.limit) as fleet:
+            refs = await fleet.spawn(work.agent, work.names)
+            runs = tuple([await ref.start(work.task) for ref in refs])
+            await follow(fleet, runs, tally, screen)
+            rows, accounts = await fleet.statuses(), await fleet.accounts()
+    ends = tuple(end_of(run, tally) for run in runs)
+    if as_json:
+        print_json(shown(ends, accounts))
+    else:
+        console.print(agents_table(rows, tally))
+        show(console, ends, accounts)
+    for end in ends:
+        if not end.answered:
+            complain(f"{end.agent} did not answer: {end.outcome}. {end.reason}")
+    return all(end.answered for end in ends)
+
+
+def end_of(run: Run, tally: Tally) -> RunEnd:
+    """How a run ended; if its agent died before it began, that it died."""
+    return tally.ends.get(run.id, RunEnd(run.id, run.agent, "died", reason=tally.gone.get(run.agent, "")))
+
+
+def show(console: Console, ends: Iterable[RunEnd], accounts: Iterable[Account]) -> None:
+    """Print every answer."""
+    for end in ends:
+        console.print(Text(f"\n{end.agent}: {end.outcome}", style="bold green" if end.answered else "bold red"))
+        if end.text:
+            console.print(Text(end.text))
+    console.print(f"\nTokens spent: {tokens(*spent(accounts))}", highlight=False)
+
+
+def shown(ends: Iterable[RunEnd], accounts: Iterable[Account]) -> dict[str, Any]:
+    """The same as JSON."""
+    used, limit = spent(accounts)
+    return {"runs": [asdict(end) for end in ends], "tokens": {"spent": used, "limit": limit}}
