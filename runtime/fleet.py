@@ -40,8 +40,8 @@ def load_system(kind: str, fleet: str, limit: int | None, address: str | None, *
     if attach and kind == "local":
         raise SystemUnavailable(system=kind, reason="its fleet lives in one process, and no other can join it.")
     module = import_module(SYSTEMS[kind])
-    joining = {"attach": True} if attach else {}
-    return cast("System", module.open_system(fleet, limit, address, **joining))
+    system = module.attach_system(fleet or None, address) if attach else module.open_system(fleet, limit, address)
+    return cast("System", system)
 
 
 def unheard(_ready: int, _ordered: int) -> None:

@@ -4,13 +4,14 @@ from enum import IntEnum
 
 from ...protocols.errors import FleetError, PresetInvalid
 from ..errors import AgentUnknown, NameInvalid, ToolInvalid, Unpicklable
-from .errors import InputInvalid
+from ..simulator.errors import ScenarioInvalid
+from .errors import InputInvalid, Interrupted
 
 __all__ = ("BAD_INPUT", "NAME", "Status", "status_of")
 
 NAME = "amrita-fleet"
 
-BAD_INPUT = (AgentUnknown, InputInvalid, NameInvalid, PresetInvalid, ToolInvalid, Unpicklable)
+BAD_INPUT = (AgentUnknown, InputInvalid, NameInvalid, PresetInvalid, ScenarioInvalid, ToolInvalid, Unpicklable)
 """Errors that another command line would not have met."""
 
 
@@ -25,4 +26,6 @@ class Status(IntEnum):
 
 def status_of(error: FleetError) -> Status:
     """The exit status for an error that ended a command."""
+    if isinstance(error, Interrupted):
+        return Status.INTERRUPTED
     return Status.BAD_INPUT if isinstance(error, BAD_INPUT) else Status.FAILED

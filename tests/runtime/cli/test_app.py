@@ -1,0 +1,127 @@
+"""What a person gets who types something that cannot work: one sentence, the right exit status, no traceback."""
+
+import os
+import socket
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from amrita_fleet.protocols.errors import FleetError
+from amrita_fleet.runtime.cli import app
+from amrita_fleet.runtime.cli.errors import Interrupted
+from amrita_fleet.runtime.cli.status import Status
+
+SOURCE = Path(__file__).resolve().parents[3] / "src"
+RUN = ("run", "task", "--base-url", "http://127.0.0.1:9/v1", "--model", "m")
+
+Complain = Callable[..., tuple[int, str]]
+
+
+@pytest.fixture
+def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
+    """Runs a command that cannot work; gives its exit status and the sentence."""
+
+    def run(*arguments: str) -> tuple[int, str]:
+        status = app.run_command(arguments)
+        out, err = capsys.readouterr()
+        assert out == ""
+        assert err.startswith("amrita-fleet: ")
+        assert err.count("\n") == 1
+        return status, err.removeprefix("amrita-fleet: ").strip()
+
+    return run
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("demo", "no/such/folder"), "The folder 'no/such/folder' cannot be counted: it does not exist."),
+        (("demo", "--agents", "0"), "--agents must be at least 1, not 0."),
+        (("demo", "--agents", "many"), "Invalid value for '--agents'"),
+        (("demo", "--model", "m"), "--base-url and --model belong together: a real model needs both."),
+        (("demo", "--system", "moon"), "Invalid value for '--system'"),
+        ((*RUN, "--agents", "-3"), "--agents must be at least 1, not -3."),
+        ((*RUN, "--protocol", "klingon"), "Undefined protocol adapter: klingon."),
+        ((*RUN, "--limit", "0"), "TokenLimit.tokens must be at least 1."),
+        ((*RUN, "--tools", "nowhere"), "--tools nowhere gives no tools: it should read module:attribute"),
+        (("run", "task", "--base-url", "localhost", "--model", "m"), "ModelPreset.base_url must begin with http://"),
+        (("run", "task"), "Missing option"),
+        (("send", "lead"), "Missing argument"),
+        (("fly",), "No such command 'fly'."),
+        (("demo", "--fast"), "No such option"),
+    ],
+    ids=" ".join,
+)
+def test_what_was_typed_wrongly_is_told_with_status_2(
+    complaint: Complain, arguments: tuple[str, ...], sentence: str
+) -> None:
+    status, said = complaint(*arguments)
+    assert status == Status.BAD_INPUT
+    assert said.startswith(sentence)
+
+
+def test_an_empty_folder_is_told_with_status_2(complaint: Complain, tmp_path: Path) -> None:
+    status, said = complaint("demo", str(tmp_path))
+    assert status == Status.BAD_INPUT
+    assert said.endswith("there are no files in it that could be counted.")
+
+
+def test_a_port_in_use_is_told_with_status_1(complaint: Complain) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        status, said = complaint("simulate", "--port", str(port))
+    assert status == Status.FAILED
+    assert f"port {port} of 127.0.0.1 is taken" in said
+
+
+def test_a_scenario_file_that_does_not_exist_is_told(complaint: Complain) -> None:
+    status, said = complaint("simulate", "--scenario", "no/such/file.yaml")
+    assert status == Status.BAD_INPUT
+    assert "file.yaml" in said
+
+
+def test_a_bug_is_told_in_one_sentence_that_asks_for_a_report() -> None:
+    sentence, status = app.ending(ZeroDivisionError("division by zero"))
+    assert sentence.startswith("ZeroDivisionError: division by zero. This is a bug; please report it")
+    assert status == Status.FAILED
+
+
+@pytest.mark.parametrize(
+    ("error", "status"),
+    [(Interrupted(left="the fleet has ended"), Status.INTERRUPTED), (FleetError("no luck"), Status.FAILED)],
+)
+def test_an_error_of_the_tree_ends_a_command_with_its_sentence(error: FleetError, status: Status) -> None:
+    assert app.ending(error) == (str(error), status)
+
+
+@pytest.mark.parametrize("command", ["demo", "run", "ps", "send", "stop", "simulate"])
+def test_every_command_has_help_with_an_example_and_the_exit_statuses(
+    command: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run_command([command, "--help"]) == Status.OK
+    shown = " ".join(capsys.readouterr().out.split())
+    assert f"Example: amrita-fleet {command}" in shown
+    assert "Exit status: 0" in shown
+
+
+def test_without_arguments_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run_command([]) == Status.OK
+    assert "demo" in capsys.readouterr().out
+
+
+def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
+    assert app.run_command(["--version"]) == Status.OK
+    assert capsys.readouterr().out.startswith("amrita-fleet ")
+
+
+def test_help_loads_neither_ray_nor_httpx() -> None:
+    script = (
+        "import sys; from amrita_fleet.runtime.cli.app import run_command; run_command(['demo', '--help']);"
+        "print(*{name.partition('.')[0] for name in sys.modules})"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
+    assert not {"ray", "httpx", "starlette", "uvicorn"} & set(done.stdout.splitlines()[-1].split())

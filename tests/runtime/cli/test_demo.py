@@ -1,0 +1,156 @@
+"""`amrita-fleet demo` and `amrita-fleet run`, from the command line to the last figure, on the simulated provider."""
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amrita_fleet.runtime.cli.app import run_command
+from amrita_fleet.runtime.cli.status import Status
+from amrita_fleet.runtime.simulator.process import SimulatorProcess
+
+SOURCE = Path(__file__).resolve().parents[3] / "src"
+ON_RAY = pytest.param("ray", marks=pytest.mark.ray)
+
+SCENARIO = """
+models: [doubler]
+rules:
+  - when: {last_role: user, user: 'double (?P<number>\\d+)', tools_include: [double]}
+    calls:
+      - {name: double, arguments: {number: "{number:d}"}}
+  - when: {last_role: tool, tool: '(?P<result>\\d+)'}
+    say: It is {result}.
+"""
+
+MODULE = """
+def double(number: int) -> int:
+    "Double a number."
+    return 2 * number
+"""
+
+
+def command(*arguments: str) -> list[str]:
+    return [sys.executable, "-m", "amrita_fleet", *arguments]
+
+
+def environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(SOURCE)}
+
+
+@pytest.mark.parametrize("system", ["local", ON_RAY])
+def test_a_census_agrees_although_two_workers_are_lost(
+    folder: Path, system: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["demo", str(folder), "--system", system, "--json"]) == Status.OK
+    (line,) = capsys.readouterr().out.splitlines()
+    told: dict[str, Any] = json.loads(line)
+    assert told["agree"] is True
+    assert (told["fleet"]["files"], told["fleet"]["lines"]) == (told["direct"]["files"], told["direct"]["lines"])
+    outcomes = {(end["agent"], end["outcome"]) for end in told["runs"]}
+    assert {("lead", "answered"), ("w3", "stalled"), ("w4", "limit:tokens")} <= outcomes
+    notes = [letter["body"] for letter in told["messages"] if letter["sender"] == "supervisor"]
+    assert {note.split(".")[0] for note in notes} == {"w3 ended its run: stalled", "w4 ended its run: limit:tokens"}
+    assert all(letter["consumed"] for letter in told["messages"])
+    limits = {row["agent"]: row["limit"] for row in told["agents"] if row["limit"]}
+    spent = {row["agent"]: row["tokens"] for row in told["agents"]}
+    assert all(spent[agent] <= limit for agent, limit in limits.items())
+    assert told["tokens"]["spent"] == told["tokens"]["simulator"] <= told["tokens"]["limit"]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("agents", ["1", "2", "9"])
+def test_a_census_agrees_with_any_number_of_workers(
+    folder: Path, agents: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert run_command(["demo", str(folder), "--agents", agents, "--system", "local", "--json"]) == Status.OK
+    assert json.loads(capsys.readouterr().out)["agree"] is True
+
+
+@pytest.mark.slow
+def test_a_census_shows_what_happens_line_by_line_and_sums_up(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run_command(["demo", str(folder), "--system", "local"]) == Status.OK
+    out, err = capsys.readouterr()
+    assert err == ""
+    assert "\x1b" not in out
+    assert "count_files came again and again" in out
+    for heading in ("Agents", "Messages", "Stalls and limits", "Tokens", "Census"):
+        assert f"\n{heading}" in out
+    assert "The figures agree." in out
+
+
+@pytest.mark.slow
+def test_a_provider_that_refuses_fails_the_census_in_one_sentence(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    real = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m")
+    assert run_command(["demo", str(folder), "--system", "local", "--json", *real]) == Status.FAILED
+    out, err = capsys.readouterr()
+    assert json.loads(out)["agree"] is False
+    assert err.startswith("amrita-fleet: The lead did not answer: failed.")
+    assert err.count("\n") == 1
+
+
+@pytest.mark.anyio
+@pytest.mark.parametrize("system", [pytest.param("local", marks=pytest.mark.slow), ON_RAY])
+async def test_ones_own_agents_use_ones_own_tools(tmp_path: Path, system: str) -> None:
+    (tmp_path / "doubling.yaml").write_text(SCENARIO)
+    (tmp_path / "own.py").write_text(MODULE)
+    async with SimulatorProcess(scenario_files=[tmp_path / "doubling.yaml"], key="sk-planted") as simulator:
+        model = ("--base-url", simulator.base_url, "--model", "doubler", "--api-key", "env:OWN_KEY")
+        typed = ("run", "double 21", "--tools", "own:double", "--agents", "2", "--system", system, "--json", *model)
+        done = subprocess.run(  # noqa: ASYNC221  the provider is another process
+            command(*typed),
+            cwd=tmp_path,
+            env={**environment(), "OWN_KEY": "sk-planted"},
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+    assert (done.returncode, done.stderr) == (Status.OK, "")
+    runs = json.loads(done.stdout)["runs"]
+    assert [(run["agent"], run["text"]) for run in runs] == [("agent-1", "It is 42."), ("agent-2", "It is 42.")]
+    assert "sk-planted" not in done.stdout
+
+
+@pytest.mark.slow
+def test_an_agent_that_does_not_answer_is_told_with_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+    typed = ("run", "hello", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--system", "local")
+    assert run_command(typed) == Status.FAILED
+    out, err = capsys.readouterr()
+    assert "model.failed" in out
+    assert err == "amrita-fleet: agent-1 did not answer: failed. http://127.0.0.1:9/v1 refused the connection.\n"
+
+
+@pytest.mark.parametrize("system", [pytest.param("local", marks=pytest.mark.slow), ON_RAY])
+def test_ctrl_c_ends_the_fleet_and_says_so(folder: Path, system: str) -> None:
+    silent_model = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m")
+    typed = command("demo", str(folder), "--system", system, *silent_model)
+    with subprocess.Popen(
+        typed, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        for line in running.stdout:
+            if "model.retry" in line:
+                break
+        running.send_signal(signal.SIGINT)
+        err = running.stderr.read()
+        assert running.wait() == Status.INTERRUPTED
+    assert err == "amrita-fleet: Interrupted: the fleet and what was started for it have ended.\n"
+
+
+@pytest.mark.slow
+def test_the_simulator_prints_its_address_and_serves_until_it_is_interrupted() -> None:
+    with subprocess.Popen(
+        command("simulate"), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    ) as running:
+        assert running.stdout is not None
+        assert running.stderr is not None
+        assert running.stdout.readline().startswith("http://127.0.0.1:")
+        running.send_signal(signal.SIGINT)
+        assert (running.stderr.read(), running.wait()) == ("", Status.OK)
