@@ -1,1 +1,5 @@
-"""Where Ray lives: the actors of a fleet and the system that starts them."""
+"""Where agents are Ray actors. No other package imports Ray."""
+
+from .environment import prepare
+
+prepare()

@@ -1,0 +1,88 @@
+"""An agent's actor: thin methods around an `AgentHost`. It is never decorated; `system.py` makes it a Ray class."""
+
+import asyncio
+
+import ray
+
+from ..protocols.codec import encode
+from ..protocols.ids import RunId
+from ..runtime.agent import Agent
+from ..runtime.clock import SystemClock
+from ..runtime.config import set_config
+from ..runtime.host import AgentHost, Seat
+from .channel import CONTROL, RayPost, Receiver
+from .supervisor import AgentsDesk, RayLink
+
+__all__ = ("AgentActor",)
+
+
+class AgentActor(Receiver):
+    """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
+
+    1. Made with what it is; nothing of it runs, so that making it cannot fail half way.
+    2. `open` builds the host in the default group, whose event loop is the work loop.
+    3. The groups `mail` and `control` answer while that loop is blocked.
+    4. `close` ends the host. The process ends when its owner kills it.
+    """
+
+    def __init__(self, agent: Agent, seat: Seat, desk: type[AgentsDesk], namespace: str) -> None:
+        """Keep what `open` needs."""
+        super().__init__(seat.name)
+        self._agent = agent
+        self._seat = seat
+        self._desk = desk
+        self._namespace = namespace
+        self._closed = asyncio.Event()
+
+    @ray.method
+    async def open(self) -> None:
+        """Begin to live."""
+        set_config(self._agent.config)
+        link = RayLink(self._desk)
+        post = RayPost(self._namespace, link.find)
+        self._host = AgentHost(self._agent, self._seat, link, post, SystemClock())
+        await self._host.open()
+
+    @ray.method
+    async def start(self, task: str, time_limit: float | None) -> RunId:
+        """Queue a run; `time_limit` in seconds."""
+        return await self._living.start(task, time_limit)
+
+    @ray.method
+    async def outcome(self, run: RunId) -> bytes:
+        """Wait for the end of a run and give its `Outcome`."""
+        return encode(await self._living.outcome(run))
+
+    @ray.method(concurrency_group=CONTROL)
+    async def status(self) -> bytes:
+        """How it is now: an `AgentStatus`."""
+        return encode(self._living.status())
+
+    @ray.method(concurrency_group=CONTROL)
+    async def ping(self) -> None:
+        """Answer: the process lives, whatever its work loop does."""
+
+    @ray.method(concurrency_group=CONTROL)
+    async def stop(self, reason: str) -> None:
+        """Stop for good."""
+        self._living.stop(reason)
+
+    @ray.method(concurrency_group=CONTROL)
+    async def pause(self, reason: str | None) -> None:
+        """Pause at the next boundary or model call; without a reason, go on."""
+        if reason is None:
+            self._living.resume()
+        else:
+            self._living.pause(reason)
+
+    @ray.method
+    async def close(self) -> None:
+        """End everything the host does."""
+        if self._host is not None:
+            await self._host.close()
+        self._closed.set()
+
+    @ray.method
+    async def closed(self) -> None:
+        """Park until `close`. A death ends the call with an error, which is how it is noticed without polling."""
+        await self._closed.wait()

@@ -1,0 +1,141 @@
+"""The agents' channel over Ray: the end that receives, and the post office that finds it."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import TypeVar, cast
+
+import ray
+from ray.exceptions import ActorDiedError
+
+from ..protocols.checkin import AgentStatus
+from ..protocols.codec import decode, encode
+from ..protocols.ids import AgentId, MessageId
+from ..protocols.mail import Receipt
+from ..runtime.errors import ChannelClosed, PeerUnreachable
+from ..runtime.host import AgentHost
+from ..runtime.supervision.roster import DEAD
+from .errors import translated
+
+__all__ = ("CONTROL", "MAIL", "Find", "RayPost", "Receiver", "actor_name")
+
+MAIL = "mail"
+CONTROL = "control"
+"""Concurrency groups of an agent's actor beside the default one, which is the work loop. Ray gives each its own thread
+and event loop, so mail is taken and status answered while a tool blocks the work loop."""
+
+T = TypeVar("T")
+
+Find = Callable[[AgentId], Awaitable[AgentStatus]]
+"""Gives an agent's row, or raises `AgentUnknown` with names like it."""
+
+
+def actor_name(agent: AgentId) -> str:
+    """An agent's name among its fleet's actors."""
+    return f"agent:{agent}"
+
+
+class Receiver:
+    """The end of the channel that is in every agent's actor. `AgentActor` fills in the host."""
+
+    def __init__(self, name: AgentId) -> None:
+        """Begin without a host."""
+        self._name = name
+        self._host: AgentHost | None = None
+
+    @property
+    def _living(self) -> AgentHost:
+        """The host, once the agent lives.
+
+        Raises:
+            PeerUnreachable: It is still being started; the caller may try again.
+        """
+        if self._host is None:
+            raise PeerUnreachable(agent=self._name, reason="it is being started")
+        return self._host
+
+    @ray.method(concurrency_group=MAIL)
+    async def deliver(self, batch: bytes) -> bytes:
+        """Take a batch of mail and give the verdicts."""
+        return self._living.deliver(batch)
+
+    @ray.method(concurrency_group=MAIL)
+    async def receipt(self, message: MessageId) -> bytes:
+        """What the mailbox remembers of a message: a `Receipt`, or no bytes at all."""
+        found = self._living.receipt(message)
+        return b"" if found is None else encode(found)
+
+
+class RayPost:
+    """Hands batches to the actors of one fleet. It belongs to one event loop.
+
+    Agents are found by name when they are first written to, never on the event loop: the look-up blocks for a round
+    trip to the head, and up to a minute while that is down.
+    """
+
+    def __init__(self, namespace: str, find: Find) -> None:
+        """Know nobody yet; `find` is asked about those whom Ray does not know."""
+        self._namespace = namespace
+        self._find = find
+        self._handles: dict[AgentId, type[Receiver]] = {}
+
+    async def deliver(self, recipient: AgentId, batch: bytes) -> bytes:
+        """Hand over a batch.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has died.
+            PeerUnreachable: Nobody knows whether the batch arrived.
+        """
+        return await self.ask(recipient, lambda handle: handle.deliver.remote(batch))
+
+    async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
+        """Ask the recipient's mailbox.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has died.
+            PeerUnreachable: It does not answer now.
+        """
+        found = await self.ask(recipient, lambda handle: handle.receipt.remote(message))
+        return decode(found, Receipt) if found else None
+
+    async def ask(self, agent: AgentId, call: Callable[[type[Receiver]], Awaitable[T]]) -> T:
+        """Make one call; an agent that died may live again under its name, so it is then looked for once more.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has died.
+            PeerUnreachable: It does not answer now.
+        """
+        with translated(agent):
+            try:
+                return await call(await self.handle(agent))
+            except ActorDiedError:
+                self.forget(agent)
+                return await call(await self.handle(agent))
+
+    def keep(self, agent: AgentId, handle: type[Receiver]) -> None:
+        """Know an agent's handle from now on."""
+        self._handles[agent] = handle
+
+    def forget(self, agent: AgentId) -> None:
+        """Look for the agent again when it is next needed."""
+        self._handles.pop(agent, None)
+
+    async def handle(self, agent: AgentId) -> type[Receiver]:
+        """The agent's handle.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is being spawned or has died.
+        """
+        if agent not in self._handles:
+            try:
+                look_up = cast("Callable[[str, str], type[Receiver]]", ray.get_actor)
+                found = await asyncio.to_thread(look_up, actor_name(agent), self._namespace)
+            except ValueError:  # Ray knows no actor of that name
+                row = await self._find(agent)
+                reason = f"it died: {row.note.rstrip('.')}" if row.phase == DEAD else "it does not live"
+                raise ChannelClosed(agent=agent, reason=reason) from None
+            self.keep(agent, found)
+        return self._handles[agent]

@@ -1,0 +1,153 @@
+"""This process's connection to Ray.
+
+Ray allows one a process. The first system that needs it makes it, the last one ends it; a connection that the user's
+own `ray.init` made is used and never ended.
+"""
+
+import logging
+import os
+import secrets
+import socket
+from contextlib import suppress
+from functools import cache, partial
+from pathlib import Path
+from threading import Lock
+
+import ray
+from ray.exceptions import RayError
+
+from ..runtime.errors import SystemUnavailable
+
+__all__ = ("LOCAL", "RUNNING", "Connection", "connection")
+
+LOCAL = "local"
+RUNNING = "auto"
+"""Ray's words for a new cluster on this machine, and for one that runs here already."""
+
+OBJECT_STORE = 150 * 2**20
+"""Bytes of a local cluster's object store. Agents keep nothing there, and Ray's default is a third of the memory."""
+
+PROBE_PATIENCE = 5.0
+"""Seconds a server may take to show that it speaks gRPC."""
+
+HELLO = b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n" + b"\0\0\0\4\0\0\0\0\0"
+"""How HTTP/2, on which gRPC stands, begins: the preface and an empty SETTINGS frame (RFC 9113, 3.4 and 6.5)."""
+
+FRAME_HEADER = 9
+SETTINGS = 4
+"""Bytes of a frame's header, and the type, its fourth byte, of the first frame a server must send."""
+
+
+class Connection:
+    """Counts who uses this process's Ray. Any thread may use it; both methods block."""
+
+    def __init__(self) -> None:
+        """Nothing is connected."""
+        self._lock = Lock()
+        self._users = 0
+        self._address = ""
+        self._ours = False
+
+    def join(self, address: str) -> None:
+        """Use Ray; connect first if nobody has.
+
+        Args:
+            address: `host:port` of a cluster, `LOCAL` or `RUNNING`.
+
+        Raises:
+            SystemUnavailable: Ray cannot be started or reached, or this process uses another one.
+        """
+        with self._lock:
+            if not ray.is_initialized():
+                connect(address)
+                self._ours, self._users, self._address = True, 0, address
+            elif self._ours and address not in {self._address, RUNNING}:
+                reason = f"this process already uses the Ray at {self._address!r} and can use no second one."
+                raise SystemUnavailable(system="ray", reason=reason)
+            self._users += 1
+
+    def leave(self) -> None:
+        """Use it no longer; the last one disconnects, which ends a cluster that was started here."""
+        with self._lock:
+            self._users -= 1
+            if self._ours and not self._users:
+                self._ours = False
+                ray.shutdown()
+
+
+@cache
+def connection() -> Connection:
+    """The one of this process: state that all systems share, as Ray's own is."""
+    return Connection()
+
+
+def connect(address: str) -> None:
+    """Start Ray or connect to it.
+
+    Raises:
+        SystemUnavailable: It cannot be.
+    """
+    init = partial(ray.init, address, log_to_driver=False, logging_level=logging.ERROR)
+    try:
+        if address == LOCAL:
+            ensure_token()
+            init(include_dashboard=False, object_store_memory=OBJECT_STORE)
+        elif address == RUNNING:
+            init()
+        else:
+            probe(address)
+            init()
+    except (RayError, OSError, RuntimeError, ValueError) as error:
+        ray.shutdown()  # what was started of it
+        doing = "it could not be started" if address == LOCAL else f"it could not be reached at {address!r}"
+        raise SystemUnavailable(system="ray", reason=f"{doing}: {' '.join(str(error).split())}") from error
+
+
+def probe(address: str) -> None:
+    """Make sure that a gRPC server answers: Ray itself tries for a quarter of an hour before it gives up.
+
+    Raises:
+        SystemUnavailable: None does.
+    """
+    host, _, port = address.rpartition(":")
+    if not host or not port.isdigit() or "/" in host:
+        reason = f"its address must be host:port of a cluster's head, as in 10.0.0.1:6379, not {address!r}."
+        raise SystemUnavailable(system="ray", reason=reason)
+    try:
+        with socket.create_connection((host.strip("[]"), int(port)), PROBE_PATIENCE) as line:
+            # With TLS the server answers only after a handshake; that it listens must do.
+            speaks = os.environ.get("RAY_USE_TLS", "0") != "0" or greeted(line)
+    except OSError as error:
+        reason = f"nothing answers at {address}: {error}."
+        raise SystemUnavailable(system="ray", reason=reason) from None
+    if not speaks:
+        raise SystemUnavailable(system="ray", reason=f"what answers at {address} is no Ray.")
+
+
+def greeted(line: socket.socket) -> bool:
+    """Whether the server begins as one of HTTP/2 does."""
+    line.sendall(HELLO)
+    with suppress(TimeoutError):
+        head = line.recv(FRAME_HEADER, socket.MSG_WAITALL)
+        return len(head) == FRAME_HEADER and head[3] == SETTINGS
+    return False
+
+
+def ensure_token() -> None:
+    """Write the token that protects a new cluster, unless there is one. Ray would let everybody on the machine read it.
+
+    Raises:
+        OSError: It cannot be written.
+    """
+    named = {"RAY_AUTH_TOKEN", "RAY_AUTH_TOKEN_PATH"} & os.environ.keys()
+    if named or os.environ.get("RAY_AUTH_MODE", "token").lower() != "token":
+        return
+    path = Path.home() / ".ray" / "auth_token"
+    path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+    with suppress(FileExistsError), open(path, "x", opener=owners_only) as file:
+        file.write(secrets.token_hex(32))
+
+
+def owners_only(path: str, flags: int) -> int:
+    """Open a new file that only its owner may read."""
+    return os.open(path, flags, 0o600)

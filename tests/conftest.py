@@ -1,0 +1,42 @@
+"""What all tests share: the event loop's kind, and one small Ray for those that need it."""
+
+import logging
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+# Ray reads these when it is imported. Its workers must run the code that is tested here, not a copy of it.
+os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"
+os.environ["RAY_AUTH_MODE"] = "token"
+os.environ.setdefault("RAY_AUTH_TOKEN", os.urandom(32).hex())
+os.environ.pop("RAY_ADDRESS", None)
+
+
+@pytest.fixture(scope="session")
+def anyio_backend() -> str:
+    """The one event loop that Ray and the product use."""
+    return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def ray_cluster() -> Iterator[str]:
+    """A Ray of two CPUs for the whole session, to which this process is connected; gives its address."""
+    import ray
+
+    # Sockets lie in there, and their paths may have no more than 107 characters.
+    with tempfile.TemporaryDirectory(prefix="r", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        Path(folder, "ray").mkdir()
+        ray.init(
+            "local",
+            num_cpus=2,
+            include_dashboard=False,
+            object_store_memory=100 * 2**20,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            _temp_dir=f"{folder}/ray",
+        )
+        yield ray.get_runtime_context().gcs_address
+        ray.shutdown()
