@@ -1,0 +1,215 @@
+"""The receiving end of a channel: what came, in order and once, and what became of it."""
+
+from collections import OrderedDict
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from ...protocols.ids import AgentId, MessageId, RunId
+from ...protocols.mail import (
+    BODY_LIMIT,
+    ENVELOPE_CHARGE,
+    Envelope,
+    Kind,
+    Receipt,
+    ReceiptState,
+    Refusal,
+    Verdict,
+)
+from .refusal import refusal_of
+
+__all__ = ("FATES", "SENDERS", "Mailbox")
+
+FATES = 4096
+"""Messages whose end is remembered, the last ones."""
+
+SENDERS = 16_384
+"""Senders whose place is remembered, those heard last."""
+
+
+@dataclass(slots=True)
+class Heard:
+    """How far one sender was heard.
+
+    Attributes:
+        order: (incarnation, seq) of the last message accepted or refused for good; what is not above it came before.
+        full: (incarnation, attempt) of the last attempt answered `full`; what is not above it is a late copy.
+    """
+
+    order: tuple[int, int] = (0, 0)
+    full: tuple[int, int] = (0, -1)
+
+
+class Mailbox:
+    """One agent's mail, bounded in every direction. It does no I/O and never waits; its host guards it with a lock.
+
+    1. `accept` judges a batch: each message is stored, was stored before, or is refused.
+    2. `take` reads the oldest and leaves them there.
+    3. `consume` removes them, once the commit that holds them is made.
+    4. `close` ends it: all further mail is refused, what waits becomes dead letters.
+
+    Attributes:
+        owner: Whose mail it is.
+        accepted: Messages stored so far.
+        consumed: Messages consumed so far.
+    """
+
+    def __init__(self, owner: AgentId, *, messages: int = 1024, size: int = 8 * 1024 * 1024) -> None:
+        """Begin empty and open.
+
+        Args:
+            owner: Whose mail it is.
+            messages: The most that may wait.
+            size: The most bytes (`Envelope.size`) that may wait.
+
+        Raises:
+            ValueError: The largest lawful message would not fit even when nothing waits.
+        """
+        if messages < 1 or size < BODY_LIMIT + ENVELOPE_CHARGE:
+            raise ValueError(f"A mailbox of {messages} messages and {size} bytes would be full for ever.")
+        self.owner = owner
+        self.accepted = 0
+        self.consumed = 0
+        self._messages = messages
+        self._size = size
+        self._bytes = 0
+        self._closed: Refusal | None = None
+        self._waiting: dict[MessageId, Envelope] = {}
+        self._fates: OrderedDict[MessageId, Receipt] = OrderedDict()
+        self._heard: OrderedDict[AgentId, Heard] = OrderedDict()
+
+    @property
+    def waiting(self) -> int:
+        """Messages that were accepted and not yet consumed."""
+        return len(self._waiting)
+
+    @property
+    def has_waking(self) -> bool:
+        """Whether a peer's message waits; the runtime's own notes wake nobody."""
+        return any(envelope.kind is Kind.PEER for envelope in self._waiting.values())
+
+    def has(self, senders: tuple[AgentId, ...] = ()) -> bool:
+        """Whether mail of one of `senders` waits; without senders: whether any does."""
+        return any(self._from(senders))
+
+    def accept(self, batch: tuple[Envelope, ...], now: float) -> tuple[Verdict, ...]:
+        """Judge each message and store the acceptable ones; one verdict each, in order.
+
+        A sender's messages are stored in its order, gaps allowed. After one `FULL` the rest of the sender's batch is
+        `FULL` too. A message that came before gets the answer it got then.
+
+        Args:
+            batch: Messages, each sender's in rising (incarnation, seq).
+            now: Unix seconds.
+        """
+        return tuple(self._judge(envelope, now) for envelope in batch)
+
+    def take(self, size: int, senders: tuple[AgentId, ...] = ()) -> tuple[Envelope, ...]:
+        """Read the oldest messages and leave them there.
+
+        Args:
+            size: The most bytes (`Envelope.size`) to read; one message is read even if it has more.
+            senders: Only mail of these; empty: anybody's.
+        """
+        taken: list[Envelope] = []
+        for envelope in self._from(senders):
+            size -= envelope.size
+            if taken and size < 0:
+                break
+            taken.append(envelope)
+        return tuple(taken)
+
+    def consume(self, ids: Iterable[MessageId], run: RunId, step: int) -> None:
+        """Remove messages that a run took in at the beginning of `step`.
+
+        One that does not wait is passed over: it was consumed before, or the mailbox was closed meanwhile and it is a
+        dead letter already.
+        """
+        for id_ in ids:
+            if id_ in self._waiting:
+                self._end(Receipt(id_, self.owner, ReceiptState.CONSUMED, run=run, step=step))
+                self.consumed += 1
+
+    def receipt(self, message: MessageId) -> Receipt | None:
+        """What became of a message; None when it never came or is no longer remembered."""
+        if message in self._waiting:
+            return Receipt(message, self.owner, ReceiptState.ACCEPTED)
+        return self._fates.get(message)
+
+    def close(self, refusal: Refusal) -> tuple[Envelope, ...]:
+        """Refuse all further mail with `refusal`, for good; a mailbox closed before keeps its reason.
+
+        Returns:
+            The dead letters: what peers sent and nobody consumed. The runtime's notes end with the mailbox, but are
+            never dead letters.
+        """
+        self._closed = self._closed or refusal
+        ended = tuple(self._waiting.values())
+        for envelope in ended:
+            self._end(Receipt(envelope.id, self.owner, ReceiptState.DEAD, refusal))
+        return tuple(envelope for envelope in ended if envelope.kind is Kind.PEER)
+
+    def _from(self, senders: tuple[AgentId, ...]) -> Iterable[Envelope]:
+        """What waits, oldest first."""
+        return (envelope for envelope in self._waiting.values() if not senders or envelope.sender in senders)
+
+    def _judge(self, envelope: Envelope, now: float) -> Verdict:
+        """Store the message, or say why not."""
+        if envelope.recipient != self.owner:
+            return Refusal.UNKNOWN
+        heard = self._listen(envelope.sender)
+        order = envelope.incarnation, envelope.seq
+        # Known by its id: a restarted sender sends it again under its new incarnation.
+        if order <= heard.order or envelope.id in self._waiting or envelope.id in self._fates:
+            return self._told(envelope.id)
+        if self._closed:
+            return self._closed  # asked again, the answer is the same: nothing need be remembered
+        attempt = envelope.incarnation, envelope.attempt
+        if attempt <= heard.full:
+            return Refusal.FULL
+        refusal = refusal_of(envelope, now)
+        if refusal is None and not self._fits(envelope):
+            heard.full = attempt
+            return Refusal.FULL
+        heard.order = order
+        if refusal is None:
+            self._store(envelope)
+        else:
+            self._remember(Receipt(envelope.id, self.owner, ReceiptState.REFUSED, refusal))
+        return refusal
+
+    def _listen(self, sender: AgentId) -> Heard:
+        """The sender's place; whoever was silent longest makes room for a new one."""
+        heard = self._heard.get(sender)
+        if heard is None:
+            heard = self._heard[sender] = Heard()
+            if len(self._heard) > SENDERS:
+                self._heard.popitem(last=False)
+        else:
+            self._heard.move_to_end(sender)
+        return heard
+
+    def _told(self, message: MessageId) -> Verdict:
+        """The answer a message got before; a consumed or dead one was accepted."""
+        fate = self._fates.get(message)
+        return fate.refusal if fate and fate.state is ReceiptState.REFUSED else None
+
+    def _fits(self, envelope: Envelope) -> bool:
+        """Whether there is room."""
+        return len(self._waiting) < self._messages and self._bytes + envelope.size <= self._size
+
+    def _store(self, envelope: Envelope) -> None:
+        """Let the message wait."""
+        self._waiting[envelope.id] = envelope
+        self._bytes += envelope.size
+        self.accepted += 1
+
+    def _end(self, fate: Receipt) -> None:
+        """Take a waiting message out and remember why."""
+        self._bytes -= self._waiting.pop(fate.id).size
+        self._remember(fate)
+
+    def _remember(self, fate: Receipt) -> None:
+        """Keep the last fates."""
+        self._fates[fate.id] = fate
+        if len(self._fates) > FATES:
+            self._fates.popitem(last=False)
