@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from measure import SOURCE, arguments, cpu, finish, interleaved, median, shown, table
+from _measure import SOURCE, arguments, cpu, finish, interleaved, median, shown, table
 
 sys.path.insert(0, SOURCE)
 
@@ -34,7 +34,7 @@ async def double(number: int) -> int:
 @contextmanager
 def canned_server() -> Iterator[str]:
     """The server in a process of its own; gives its base URL."""
-    script = Path(__file__).with_name("canned_server.py")
+    script = Path(__file__).with_name("_canned_server.py")
     process = subprocess.Popen([sys.executable, str(script), str(ROUNDS)], stdout=subprocess.PIPE, text=True)
     try:
         assert process.stdout is not None

@@ -16,7 +16,7 @@ from typing import Any, Literal, TypeVar, cast
 import msgpack
 
 from .errors import DecodeError, SecretRefused, VersionMismatch
-from .mail import Envelope, Refusal, Verdict
+from .mail import Envelope, Kind, Refusal, Verdict
 from .secret import Secret
 
 __all__ = ("VERSION", "decode", "decode_batch", "decode_verdicts", "encode", "encode_batch", "encode_verdicts")
@@ -25,6 +25,12 @@ VERSION = 1
 """First byte of everything that is encoded here."""
 
 HEAD = bytes([VERSION])
+ROW = (str, str, int, int, str, str, str, str, int, float, float, str, int)
+"""The types of an envelope's fields as msgpack gives them."""
+
+KIND = Envelope._fields.index("kind")
+KINDS = {kind.value: kind for kind in Kind}
+VERDICTS: dict[str | None, Verdict] = {None: None} | {refusal.value: refusal for refusal in Refusal}
 TAG = "$"
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
@@ -209,7 +215,24 @@ def decode_batch(data: bytes) -> tuple[Envelope, ...]:
         DecodeError: They are not a batch.
         VersionMismatch: Another version wrote them.
     """
-    return cast("tuple[Envelope, ...]", read(unpack(data), tuple[Envelope, ...]))
+    rows = unpack(data)
+    try:
+        return tuple([as_sent(row) for row in rows])
+    except (TypeError, KeyError):  # damaged, or another side's: it takes the long way, and its flaw a name
+        return cast("tuple[Envelope, ...]", read(rows, tuple[Envelope, ...]))
+
+
+def as_sent(row: Any) -> Envelope:
+    """A row just as `encode_batch` writes it; reading one field by field takes ten times as long.
+
+    Raises:
+        TypeError: It is none, or not quite like that.
+        KeyError: Its kind is unknown.
+    """
+    if tuple(map(type, row)) != ROW:
+        raise TypeError
+    row[KIND] = KINDS[row[KIND]]
+    return Envelope._make(row)
 
 
 def encode_verdicts(verdicts: tuple[Verdict, ...]) -> bytes:
@@ -223,4 +246,7 @@ def decode_verdicts(data: bytes) -> tuple[Verdict, ...]:
     Raises:
         DecodeError: They are none.
     """
-    return cast("tuple[Verdict, ...]", read(unpack(data), tuple[Refusal | None, ...]))
+    try:
+        return tuple([VERDICTS[each] for each in unpack(data)])
+    except (TypeError, KeyError) as error:
+        raise DecodeError(reason=f"not a mailbox's answers: {error}") from None

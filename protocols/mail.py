@@ -1,9 +1,8 @@
 """What agents send each other, and what a sender learns of it.
 
-Envelopes are plain tuples: they are the hot path of the channel, and pydantic ones halved its throughput.
+Envelopes and receipts are plain tuples: they are the hot path of the channel, and pydantic ones halved its throughput.
 """
 
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -86,8 +85,7 @@ class ReceiptState(StrEnum):
     DEAD = "dead"
 
 
-@dataclass(frozen=True, slots=True)
-class Receipt:
+class Receipt(NamedTuple):
     """What a sender learns of a message.
 
     Attributes:

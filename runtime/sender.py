@@ -118,7 +118,15 @@ class Sender:
             trace=trace,
             message=message,
         )
-        return receipt(envelope, refusal) if refusal else await self._outcome(envelope)
+        if refusal:
+            return receipt(envelope, refusal)
+        try:
+            return await self._outcome(envelope)
+        except asyncio.CancelledError:
+            # Nobody cares any more. What is on its way stays there.
+            self._waiters.pop(envelope.id, None)
+            self._outbox.withdraw(recipient, envelope.id)
+            raise
 
     async def aclose(self) -> None:
         """Send nothing more. Whoever still waits gets `ChannelClosed`; what is on its way may arrive."""
@@ -131,18 +139,12 @@ class Sender:
         if tasks:
             await asyncio.wait(tasks)
 
-    async def _outcome(self, envelope: Envelope) -> Receipt:
-        """Wait for what becomes of a message."""
+    def _outcome(self, envelope: Envelope) -> asyncio.Future[Receipt]:
+        """What becomes of a message, once that is known."""
         told: asyncio.Future[Receipt] = asyncio.get_running_loop().create_future()
         self._waiters[envelope.id] = Waiter(envelope, self._clock.monotonic() + self._deadline, told)
         self._start(envelope.recipient)
-        try:
-            return await told
-        except asyncio.CancelledError:
-            # Nobody cares any more. What is on its way stays there.
-            self._waiters.pop(envelope.id, None)
-            self._outbox.withdraw(envelope.recipient, envelope.id)
-            raise
+        return told
 
     def _start(self, recipient: AgentId) -> None:
         """See that the recipient's pump and the watch over deadlines run."""

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from ...protocols.ids import AgentId, MessageId, RunId
 from ...protocols.mail import (
@@ -37,6 +38,15 @@ class Heard:
 
     order: tuple[int, int] = (0, 0)
     full: tuple[int, int] = (0, -1)
+
+
+class Fate(NamedTuple):
+    """What became of messages; those of one commit share it. The fields are those of `Receipt`."""
+
+    state: ReceiptState
+    refusal: Refusal | None = None
+    run: RunId | None = None
+    step: int | None = None
 
 
 class Mailbox:
@@ -74,7 +84,7 @@ class Mailbox:
         self._bytes = 0
         self._closed: Refusal | None = None
         self._waiting: dict[MessageId, Envelope] = {}
-        self._fates: OrderedDict[MessageId, Receipt] = OrderedDict()
+        self._fates: OrderedDict[MessageId, Fate] = OrderedDict()
         self._heard: OrderedDict[AgentId, Heard] = OrderedDict()
 
     @property
@@ -124,16 +134,18 @@ class Mailbox:
         One that does not wait is passed over: it was consumed before, or the mailbox was closed meanwhile and it is a
         dead letter already.
         """
+        fate = Fate(ReceiptState.CONSUMED, run=run, step=step)
         for id_ in ids:
             if id_ in self._waiting:
-                self._end(Receipt(id_, self.owner, ReceiptState.CONSUMED, run=run, step=step))
+                self._end(id_, fate)
                 self.consumed += 1
 
     def receipt(self, message: MessageId) -> Receipt | None:
         """What became of a message; None when it never came or is no longer remembered."""
         if message in self._waiting:
             return Receipt(message, self.owner, ReceiptState.ACCEPTED)
-        return self._fates.get(message)
+        fate = self._fates.get(message)
+        return None if fate is None else Receipt(message, self.owner, *fate)
 
     def close(self, refusal: Refusal) -> tuple[Envelope, ...]:
         """Refuse all further mail with `refusal`, for good; a mailbox closed before keeps its reason.
@@ -145,7 +157,7 @@ class Mailbox:
         self._closed = self._closed or refusal
         ended = tuple(self._waiting.values())
         for envelope in ended:
-            self._end(Receipt(envelope.id, self.owner, ReceiptState.DEAD, refusal))
+            self._end(envelope.id, Fate(ReceiptState.DEAD, refusal))
         return tuple(envelope for envelope in ended if envelope.kind is Kind.PEER)
 
     def _from(self, senders: tuple[AgentId, ...]) -> Iterable[Envelope]:
@@ -166,15 +178,16 @@ class Mailbox:
         attempt = envelope.incarnation, envelope.attempt
         if attempt <= heard.full:
             return Refusal.FULL
-        refusal = refusal_of(envelope, now)
-        if refusal is None and not self._fits(envelope):
+        size = envelope.size
+        refusal = refusal_of(envelope, size, now)
+        if refusal is None and not self._fits(size):
             heard.full = attempt
             return Refusal.FULL
         heard.order = order
         if refusal is None:
-            self._store(envelope)
+            self._store(envelope, size)
         else:
-            self._remember(Receipt(envelope.id, self.owner, ReceiptState.REFUSED, refusal))
+            self._remember(envelope.id, Fate(ReceiptState.REFUSED, refusal))
         return refusal
 
     def _listen(self, sender: AgentId) -> Heard:
@@ -193,23 +206,23 @@ class Mailbox:
         fate = self._fates.get(message)
         return fate.refusal if fate and fate.state is ReceiptState.REFUSED else None
 
-    def _fits(self, envelope: Envelope) -> bool:
+    def _fits(self, size: int) -> bool:
         """Whether there is room."""
-        return len(self._waiting) < self._messages and self._bytes + envelope.size <= self._size
+        return len(self._waiting) < self._messages and self._bytes + size <= self._size
 
-    def _store(self, envelope: Envelope) -> None:
+    def _store(self, envelope: Envelope, size: int) -> None:
         """Let the message wait."""
         self._waiting[envelope.id] = envelope
-        self._bytes += envelope.size
+        self._bytes += size
         self.accepted += 1
 
-    def _end(self, fate: Receipt) -> None:
+    def _end(self, message: MessageId, fate: Fate) -> None:
         """Take a waiting message out and remember why."""
-        self._bytes -= self._waiting.pop(fate.id).size
-        self._remember(fate)
+        self._bytes -= self._waiting.pop(message).size
+        self._remember(message, fate)
 
-    def _remember(self, fate: Receipt) -> None:
+    def _remember(self, message: MessageId, fate: Fate) -> None:
         """Keep the last fates."""
-        self._fates[fate.id] = fate
+        self._fates[message] = fate
         if len(self._fates) > FATES:
             self._fates.popitem(last=False)

@@ -115,7 +115,7 @@ class Outbox:
             lane.attempt,
         )
         lane.seq = seq
-        if refusal := refusal_of(envelope, now):
+        if refusal := refusal_of(envelope, envelope.size, now):
             return envelope, refusal
         if len(lane.waiting) >= self._messages:
             return envelope, Refusal.FULL

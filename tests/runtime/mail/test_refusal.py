@@ -35,7 +35,7 @@ LETTER = Envelope(
     ],
 )
 def test_hops_and_size_are_bounded(message: Envelope, refusal: Refusal | None) -> None:
-    assert refusal_of(message, now=100.0) is refusal
+    assert refusal_of(message, message.size, now=100.0) is refusal
 
 
 @pytest.mark.parametrize(
@@ -44,4 +44,4 @@ def test_hops_and_size_are_bounded(message: Envelope, refusal: Refusal | None) -
     ids=["just in time", "too late", "no limit"],
 )
 def test_a_message_expires_when_its_ttl_is_over(ttl: float, now: float, refusal: Refusal | None) -> None:
-    assert refusal_of(LETTER._replace(ttl=ttl), now) is refusal
+    assert refusal_of(LETTER._replace(ttl=ttl), LETTER.size, now) is refusal
