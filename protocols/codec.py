@@ -7,6 +7,7 @@ as long as the version byte is the same.
 
 import types
 import typing
+from collections import abc
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from enum import StrEnum
@@ -32,6 +33,7 @@ KIND = Envelope._fields.index("kind")
 KINDS = {kind.value: kind for kind in Kind}
 VERDICTS: dict[str | None, Verdict] = {None: None} | {refusal.value: refusal for refusal in Refusal}
 TAG = "$"
+SMALLEST, LARGEST = -(2**63), 2**64 - 1
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
 
@@ -39,11 +41,13 @@ Reader = Callable[[Any], Any]
 def encode(value: object) -> bytes:
     """Bytes of a protocol value: a frozen dataclass, a named tuple, an enum, plain data, or tuples and maps of these.
 
+    A lone surrogate, which a text from outside may hold, is written as it is.
+
     Raises:
         SecretRefused: The value holds a `Secret`.
         TypeError: The value holds something that is not plain data.
     """
-    return HEAD + cast("bytes", msgpack.packb(plain(value, "value")))
+    return HEAD + cast("bytes", msgpack.packb(plain(value, "value"), unicode_errors="surrogatepass"))
 
 
 def plain(value: object, where: str) -> object:
@@ -51,6 +55,8 @@ def plain(value: object, where: str) -> object:
     match value:
         case StrEnum():
             return value.value
+        case int() if not SMALLEST <= value <= LARGEST:
+            raise TypeError(f"{where} is a whole number of more than 64 bits, which msgpack cannot hold.")
         case None | bool() | int() | float() | str() | bytes():
             return value
         case Secret():
@@ -61,14 +67,14 @@ def plain(value: object, where: str) -> object:
         case tuple() | list():
             sequence = cast("tuple[object, ...]", value)
             return [plain(item, f"{where}[{index}]") for index, item in enumerate(sequence)]
-        case _ if is_dataclass(value):
+        case _ if is_dataclass(value) and not isinstance(value, type):
             body = {f.name: plain(getattr(value, f.name), f"{where}.{f.name}") for f in fields(value)}
             return {TAG: type(value).__name__, **body}
         case _:
             raise TypeError(f"{where} is a {type(value).__name__}, which is not plain data.")
 
 
-def unpack(data: bytes) -> Any:
+def unpack(data: bytes, unicode_errors: str = "strict") -> Any:
     """Check the version byte and unpack the rest.
 
     Raises:
@@ -80,8 +86,8 @@ def unpack(data: bytes) -> Any:
     if data[0] != VERSION:
         raise VersionMismatch(theirs=data[0], ours=VERSION)
     try:
-        return msgpack.unpackb(memoryview(data)[1:], strict_map_key=False)
-    except (ValueError, msgpack.UnpackException) as error:
+        return msgpack.unpackb(memoryview(data)[1:], strict_map_key=False, unicode_errors=unicode_errors)
+    except (ValueError, TypeError, msgpack.UnpackException) as error:  # TypeError: a map whose key is a list
         raise DecodeError(reason=str(error) or type(error).__name__) from None
 
 
@@ -92,7 +98,7 @@ def decode(data: bytes, expected: type[T]) -> T:
         DecodeError: The bytes are not of that type.
         VersionMismatch: Another version wrote them.
     """
-    return cast("T", read(unpack(data), expected))
+    return cast("T", read(unpack(data, "surrogatepass"), expected))
 
 
 def read(value: object, expected: object) -> object:
@@ -120,13 +126,22 @@ def reader(expected: Any) -> Reader:
         return lambda value: tuple(item(element) for element in checked(value, list))
     if origin is Literal:
         return lambda value: args[args.index(value)]
+    if origin is abc.Mapping:
+        return mapping_reader
     if isinstance(expected, type):
         return class_reader(expected)
-    return as_is  # Mapping[str, Json] and Json itself are what msgpack gives
+    return as_is  # Json is what msgpack gives
 
 
 def as_is(value: Any) -> Any:
     """Plain data stay what they are."""
+    return value
+
+
+def mapping_reader(value: Any) -> Any:
+    """A map with texts as keys; what it maps them to is plain data."""
+    for key in checked(value, dict):
+        checked(key, str)
     return value
 
 
@@ -153,14 +168,14 @@ def class_reader(expected: type) -> Reader:
 
 
 def tuple_reader(expected: Any) -> Reader:
-    """How a named tuple is read: by place; what a newer side put behind is ignored."""
+    """How a named tuple is read: by place; what a newer side put behind is ignored, what an older one lacks defaults."""
     hints = typing.get_type_hints(expected)
     readers = [reader(hints[name]) for name in expected._fields]
-    count = len(readers)
+    needed = len(readers) - len(expected._field_defaults)
 
     def take(value: Any) -> Any:
-        if len(checked(value, list)) < count:
-            raise TypeError(f"{len(value)} fields where {count} are due")
+        if len(checked(value, list)) < needed:
+            raise TypeError(f"{len(value)} fields where {needed} are due")
         return expected(*(each(item) for each, item in zip(readers, value, strict=False)))
 
     return take
@@ -217,12 +232,12 @@ def decode_batch(data: bytes) -> tuple[Envelope, ...]:
     """
     rows = unpack(data)
     try:
-        return tuple([as_sent(row) for row in rows])
+        return tuple([as_sent(row) for row in checked(rows, list)])
     except (TypeError, KeyError):  # damaged, or another side's: it takes the long way, and its flaw a name
         return cast("tuple[Envelope, ...]", read(rows, tuple[Envelope, ...]))
 
 
-def as_sent(row: Any) -> Envelope:
+def as_sent(row: list[Any]) -> Envelope:
     """A row just as `encode_batch` writes it; reading one field by field takes ten times as long.
 
     Raises:
@@ -245,8 +260,9 @@ def decode_verdicts(data: bytes) -> tuple[Verdict, ...]:
 
     Raises:
         DecodeError: They are none.
+        VersionMismatch: Another version wrote them.
     """
     try:
-        return tuple([VERDICTS[each] for each in unpack(data)])
+        return tuple([VERDICTS[each] for each in checked(unpack(data), list)])
     except (TypeError, KeyError) as error:
         raise DecodeError(reason=f"not a mailbox's answers: {error}") from None

@@ -46,7 +46,7 @@ class Member:
     Attributes:
         incarnation: The number of that life.
         limit: The agent's own token limit; None: none.
-        pid: Its process.
+        pid: The process it was admitted from, which counts until it says where it lives.
         status: What it reported last; `phase`, `since` and `note` are the Supervisor's once it is stopped or dead.
         dead: Why this life ended; None while it lives.
         stopped: Why it may do nothing more, in any life; None while it may.
@@ -84,7 +84,7 @@ class Member:
             agent=self.agent,
             incarnation=self.incarnation,
             parent=self.parent,
-            pid=self.pid,
+            pid=self.status.pid or self.pid,
             limit=self.limit,
             tokens=tokens,
         )

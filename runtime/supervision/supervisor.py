@@ -69,7 +69,7 @@ class Supervisor:
             agent: Its name; `USER` may come as often as it likes.
             parent: The agent that started it; None or `USER`: a person did.
             limit: The most tokens it may spend in all its lives; None: only the fleet's limit counts.
-            pid: Its process.
+            pid: Its process, or the one that starts it; what it reports later counts.
 
         Returns:
             The number of this life, from 1.
@@ -160,7 +160,7 @@ class Supervisor:
         What a life that is over reports is refused whole. Of a person only the notices are kept.
 
         Args:
-            status: As the agent knows it; its tokens, limit, parent and process are known here.
+            status: As the agent knows it; its tokens, limit and parent are known here.
             notices: In order. They get their numbers here, and a time if they have none.
         """
         with self._turn():

@@ -259,6 +259,12 @@ def test_a_row_has_what_the_agent_says_and_what_the_supervisor_knows() -> None:
     assert [peer.agent for peer in supervisor.peers(ANA)] == [BOB]
 
 
+def test_an_agents_process_is_the_one_it_reports() -> None:
+    supervisor = House().with_ana_and_her_bob().supervisor
+    supervisor.report(replace(status(), pid=77), ())
+    assert supervisor.find(BOB).pid == 77
+
+
 def test_reported_notices_are_numbered_after_those_before() -> None:
     supervisor = House().with_ana_and_her_bob().supervisor
     step = Notice(type=NoticeType.STEP, extra_type="begun", agent=BOB, text="")
