@@ -16,7 +16,8 @@ from ..errors import AgentUnknown, NameInvalid, NameTaken
 
 __all__ = ("DEAD", "STOPPED", "Member", "Roster", "check_name")
 
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}")
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""No dots: they join names in the ids of runs and messages."""
 
 DEAD = "dead"
 STOPPED = "stopped"
@@ -35,7 +36,7 @@ def check_name(name: str) -> None:
     if name in (SUPERVISOR, USER):
         raise NameInvalid(name=name, reason="the runtime uses that name itself")
     if not NAME.fullmatch(name):
-        reason = "a name has 1 to 64 letters, digits, dots, hyphens and underscores and begins with a letter or digit"
+        reason = "a name has 1 to 64 letters, digits, hyphens and underscores and begins with a letter or digit"
         raise NameInvalid(name=name, reason=reason)
 
 
