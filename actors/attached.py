@@ -1,6 +1,5 @@
 """A fleet that another process owns, steered from here: what a second terminal uses."""
 
-import os
 from typing import cast
 
 import ray
@@ -10,7 +9,7 @@ from ray.util import list_named_actors
 from ..protocols.ids import SUPERVISOR
 from ..runtime.errors import SystemUnavailable
 from ..runtime.system import Progress, SpawnOrder
-from .connection import RUNNING, connection
+from .connection import RUNNING, choose, connection
 from .steering import NAMESPACE, Steering, namespace
 from .supervisor import SupervisorActor
 
@@ -28,7 +27,7 @@ class AttachedSystem(Steering):
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else the one that runs on this machine.
         """
         self.fleet = fleet or ""
-        self._address = address or os.environ.get("RAY_ADDRESS") or RUNNING
+        self._address = choose(address, RUNNING)
         self._opened = False
 
     async def open(self) -> None:

@@ -8,17 +8,18 @@ import logging
 import os
 import secrets
 import socket
+from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
-from threading import Lock
+from threading import Event, Lock, Thread
 
 import ray
 from ray.exceptions import RayError
 
 from ..runtime.errors import SystemUnavailable
 
-__all__ = ("LOCAL", "RUNNING", "Connection", "connection")
+__all__ = ("LOCAL", "RUNNING", "Connection", "choose", "connection")
 
 LOCAL = "local"
 RUNNING = "auto"
@@ -46,7 +47,7 @@ class Connection:
         self._lock = Lock()
         self._users = 0
         self._address = ""
-        self._ours = False
+        self._keeper: Keeper | None = None
 
     def join(self, address: str) -> None:
         """Use Ray; connect first if nobody has.
@@ -59,9 +60,11 @@ class Connection:
         """
         with self._lock:
             if not ray.is_initialized():
-                connect(address)
-                self._ours, self._users, self._address = True, 0, address
-            elif self._ours and address not in {self._address, RUNNING}:
+                keeper = Keeper(address)
+                keeper.start()
+                keeper.connected.result()
+                self._keeper, self._users, self._address = keeper, 0, address
+            elif self._keeper is not None and address not in {self._address, RUNNING}:
                 reason = f"this process already uses the Ray at {self._address!r} and can use no second one."
                 raise SystemUnavailable(system="ray", reason=reason)
             self._users += 1
@@ -70,15 +73,52 @@ class Connection:
         """Use it no longer; the last one disconnects, which ends a cluster that was started here."""
         with self._lock:
             self._users -= 1
-            if self._ours and not self._users:
-                self._ours = False
-                ray.shutdown()
+            if self._keeper is not None and not self._users:
+                self._keeper.release.set()
+                self._keeper.join()
+                self._keeper = None
+
+
+class Keeper(Thread):
+    """The thread that connects to Ray, and lives as long as the connection.
+
+    Ray asks Linux to kill the processes of a local cluster when their parent dies (`PR_SET_PDEATHSIG`), and to Linux
+    that is the thread that started them: in a pool's thread, which ends when it is idle, a cluster would not last.
+    """
+
+    def __init__(self, address: str) -> None:
+        """Nothing happens before `start`. A daemon: at exit Ray's own handler ends what is left."""
+        super().__init__(name="ray connection", daemon=True)
+        self.connected: Future[None] = Future()
+        self.release = Event()
+        self._address = address
+
+    def run(self) -> None:
+        """Connect, stay, disconnect."""
+        try:
+            connect(self._address)
+        except BaseException as error:  # noqa: BLE001  it is raised where `connected` is waited for
+            self.connected.set_exception(error)
+            return
+        self.connected.set_result(None)
+        self.release.wait()
+        ray.shutdown()
 
 
 @cache
 def connection() -> Connection:
     """The one of this process: state that all systems share, as Ray's own is."""
     return Connection()
+
+
+def choose(address: str | None, otherwise: str) -> str:
+    """The address to use: the one given, else the one that `RAY_ADDRESS` names, else another.
+
+    To Ray, `RUNNING` means the environment first as well.
+    """
+    if address and address != RUNNING:
+        return address
+    return os.environ.get("RAY_ADDRESS") or address or otherwise
 
 
 def connect(address: str) -> None:

@@ -35,15 +35,15 @@ def translate(error: RayError, agent: str) -> Exception:
         return error.cause
     if isinstance(error, ActorDiedError):
         return ChannelClosed(agent=agent, reason=f"it died: {death(error)}")
-    return PeerUnreachable(agent=agent, reason=last_line(error))
+    return PeerUnreachable(agent=agent, reason=gist(error))
 
 
 def death(error: ActorDiedError) -> str:
-    """Why the actor died, on one line."""
-    return last_line(error).removeprefix("The actor is dead because ")
+    """Why the actor died, in few words."""
+    return gist(error).removeprefix("The actor is dead because ")
 
 
-def last_line(error: RayError) -> str:
-    """The sentence of an error; Ray puts identifiers and tracebacks before it."""
+def gist(error: RayError) -> str:
+    """The one sentence of an error: Ray puts identifiers and tracebacks before it, and advice behind."""
     lines = [line.strip() for line in str(error).splitlines() if line.strip()]
-    return lines[-1].rstrip(".") if lines else type(error).__name__
+    return lines[-1].partition(". ")[0].rstrip(".") if lines else type(error).__name__

@@ -22,7 +22,7 @@ from ..runtime.system import Progress, SpawnOrder
 from .agent import AgentActor
 from .attached import AttachedSystem
 from .channel import CONTROL, MAIL, actor_name
-from .connection import LOCAL, connection
+from .connection import LOCAL, choose, connection
 from .errors import death, translated
 from .pickling import check_picklable
 from .placement import Node, Place, cores, places
@@ -71,7 +71,7 @@ class RaySystem(Steering):
         """
         self.fleet = fleet
         self._limit = limit
-        self._address = address or os.environ.get("RAY_ADDRESS") or LOCAL
+        self._address = choose(address, LOCAL)
         # Handles that keep the actors alive: Ray ends an actor with its creator's last one.
         self._actors: dict[Seat, type[AgentActor]] = {}
         self._watches: set[asyncio.Task[None]] = set()
