@@ -33,6 +33,7 @@ KIND = Envelope._fields.index("kind")
 KINDS = {kind.value: kind for kind in Kind}
 VERDICTS: dict[str | None, Verdict] = {None: None} | {refusal.value: refusal for refusal in Refusal}
 TAG = "$"
+FIELDS = "__dataclass_fields__"
 SMALLEST, LARGEST = -(2**63), 2**64 - 1
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
@@ -47,7 +48,7 @@ def encode(value: object) -> bytes:
         SecretRefused: The value holds a `Secret`.
         TypeError: The value holds something that is not plain data.
     """
-    return HEAD + cast("bytes", msgpack.packb(plain(value, "value"), unicode_errors="surrogatepass"))
+    return HEAD + msgpack.packb(plain(value, "value"), unicode_errors="surrogatepass")
 
 
 def plain(value: object, where: str) -> object:
@@ -116,21 +117,23 @@ def read(value: object, expected: object) -> object:
 @cache
 def reader(expected: Any) -> Reader:
     """The function that turns plain data into `expected`, made once per type."""
-    origin, args = typing.get_origin(expected), typing.get_args(expected)
     if isinstance(expected, typing.NewType):
         return reader(expected.__supertype__)
-    if origin is typing.Union or origin is types.UnionType:
+    if isinstance(expected, type):
+        return class_reader(expected)
+    return generic_reader(typing.get_origin(expected), typing.get_args(expected))
+
+
+def generic_reader(origin: Any, args: tuple[Any, ...]) -> Reader:
+    """How a type with arguments is read: a union, a tuple of one type, a literal, a mapping."""
+    if origin in {typing.Union, types.UnionType}:
         return union_reader(args)
-    if origin is tuple or origin is list:
+    if origin in {tuple, list}:
         item = reader(args[0])
         return lambda value: tuple(item(element) for element in checked(value, list))
     if origin is Literal:
         return lambda value: args[args.index(value)]
-    if origin is abc.Mapping:
-        return mapping_reader
-    if isinstance(expected, type):
-        return class_reader(expected)
-    return as_is  # Json is what msgpack gives
+    return mapping_reader if origin is abc.Mapping else as_is  # Json is what msgpack gives
 
 
 def as_is(value: Any) -> Any:
@@ -154,13 +157,13 @@ def checked(value: Any, expected: type) -> Any:
     return value
 
 
-def class_reader(expected: type) -> Reader:
+def class_reader(expected: Any) -> Reader:
     """How one class is read: a dataclass, a named tuple, an enum, or a plain type."""
     if is_dataclass(expected):
         return dataclass_reader(expected)
     if issubclass(expected, StrEnum):
-        return expected
-    if issubclass(expected, tuple) and hasattr(expected, "_fields"):
+        return cast("Reader", expected)
+    if "_fields" in vars(expected):
         return tuple_reader(expected)
     if expected in {str, int, float, bool, bytes, dict}:
         return lambda value: checked(value, expected)
@@ -168,7 +171,7 @@ def class_reader(expected: type) -> Reader:
 
 
 def tuple_reader(expected: Any) -> Reader:
-    """How a named tuple is read: by place; what a newer side put behind is ignored, what an older one lacks defaults."""
+    """How a named tuple is read: by place; more than it has is ignored, what lacks at the end has its default."""
     hints = typing.get_type_hints(expected)
     readers = [reader(hints[name]) for name in expected._fields]
     needed = len(readers) - len(expected._field_defaults)
@@ -197,17 +200,23 @@ def dataclass_reader(expected: Any) -> Reader:
     return take
 
 
+def tag_of(value: object) -> object:
+    """The class name in a dataclass's map, or None."""
+    return cast("dict[str, object]", value).get(TAG) if isinstance(value, dict) else None
+
+
 def union_reader(args: tuple[Any, ...]) -> Reader:
     """How a union is read: None by value, dataclasses by their tag, one plain type by itself."""
-    tagged = {arg.__name__: reader(arg) for arg in args if is_dataclass(arg)}
-    rest = [reader(arg) for arg in args if not is_dataclass(arg) and arg is not type(None)]
+    tagged: dict[object, Reader] = {arg.__name__: reader(arg) for arg in args if hasattr(arg, FIELDS)}
+    rest = [reader(arg) for arg in args if not hasattr(arg, FIELDS) and arg is not type(None)]
     optional = type(None) in args
 
     def take(value: Any) -> Any:
         if value is None and optional:
             return None
-        if isinstance(value, dict) and TAG in value:
-            return tagged[value[TAG]](value)
+        tag = tag_of(value)
+        if tag is not None:
+            return tagged[tag](value)
         for each in rest:
             try:
                 return each(value)
@@ -220,7 +229,7 @@ def union_reader(args: tuple[Any, ...]) -> Reader:
 
 def encode_batch(batch: tuple[Envelope, ...]) -> bytes:
     """Bytes of a batch of mail; the hot path, so without a look at each field."""
-    return HEAD + cast("bytes", msgpack.packb(batch))
+    return HEAD + msgpack.packb(batch)
 
 
 def decode_batch(data: bytes) -> tuple[Envelope, ...]:
@@ -252,7 +261,7 @@ def as_sent(row: list[Any]) -> Envelope:
 
 def encode_verdicts(verdicts: tuple[Verdict, ...]) -> bytes:
     """Bytes of a mailbox's answers, in the order of the batch."""
-    return HEAD + cast("bytes", msgpack.packb(verdicts))
+    return HEAD + msgpack.packb(verdicts)
 
 
 def decode_verdicts(data: bytes) -> tuple[Verdict, ...]:

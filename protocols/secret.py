@@ -44,11 +44,16 @@ class Secret:
 
     @classmethod
     def read(cls, value: object) -> "Secret":
-        """A secret as it is, a text as the key itself, `env:NAME` as the variable it is read from."""
+        """A secret as it is, a text as the key itself, `env:NAME` as the variable it is read from.
+
+        Raises:
+            PresetInvalid: It is none of these.
+        """
         if isinstance(value, Secret):
             return value
         if not isinstance(value, str):
-            raise TypeError("an api_key is a text, env:NAME, or a Secret")
+            reason = f"An api_key is a text, env:NAME, or a Secret, not a {type(value).__name__}."
+            raise PresetInvalid(field="api_key", reason=reason)
         return cls.from_env(value[4:]) if value.startswith("env:") else cls(value)
 
     @classmethod

@@ -1,7 +1,7 @@
 """The Step loop as a function: `advance(state, event) -> (state, effects)`.
 
-No await, no clock, no randomness, no I/O, no logging. `MOVES` says which phase takes which event; anything else raises
-`InvalidMove`, leaves the state as it was and means a bug.
+No await, no clock, no randomness, no I/O, no logging. `MOVES` says which phase takes which event, and an answer must be
+one that is awaited; anything else raises `InvalidMove`, leaves the state as it was and means a bug.
 """
 
 from collections.abc import Callable, Mapping
@@ -9,12 +9,13 @@ from dataclasses import replace
 from typing import Any, TypeAlias, assert_never
 
 from ...protocols.checkin import EndStep, Pause, Proceed, Stop, Wait, WindDown
+from ...protocols.ids import RunId
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from ..errors import InvalidMove
 from .asking import ask, call, retry, wait_then_ask
 from .boundary import enter, leave
-from .effects import Commit, Effect, Notify, StartDeadline, WaitForMail
+from .effects import Cancel, Commit, Effect, Notify, StartDeadline, WaitForMail
 from .ending import finish, finish_without_model, interrupt, wind_down
 from .events import (
     Asked,
@@ -36,7 +37,22 @@ from .events import (
 )
 from .prompts import NO_MAIL, mail_note
 from .rounds import last_replied, replied, think, tool_ended
-from .state import AgentState, Idle, Leaving, Paused, Phase, Run, Thinking, Waiting, WindingDown
+from .stall import Window
+from .state import (
+    AgentState,
+    Ask,
+    AskStage,
+    Idle,
+    Leaving,
+    Op,
+    Paused,
+    Phase,
+    Run,
+    Thinking,
+    Waiting,
+    WindingDown,
+    awaited,
+)
 from .transcript import Transcript
 
 __all__ = ("MOVES", "advance")
@@ -50,38 +66,59 @@ def advance(state: AgentState, event: Event) -> Moved:
     """Apply one event.
 
     Raises:
-        InvalidMove: The phase does not take this event; the state is unchanged.
+        InvalidMove: The phase does not take this event, or nobody awaits this answer; the state is unchanged.
     """
     move = MOVES[state.phase].get(type(event))
-    if move is None:
+    if move is None or not awaited_answer(state, event):
         raise InvalidMove(phase=state.phase, event=type(event).__name__)
     return move(state, state.doing, event)
 
 
+def awaited_answer(state: AgentState, event: Event) -> bool:
+    """Whether the event answers what was asked last under its `op`; events without one answer nothing."""
+    op: Op | None = getattr(event, "op", None)
+    if op is None:
+        return True
+    if isinstance(event, DeadlinePassed):
+        return op == state.current.deadline
+    if isinstance(state.doing, Thinking | WindingDown) and state.doing.ask.stage is not STAGES[type(event)]:
+        return False
+    return op in awaited(state.doing)
+
+
+def new_run(state: AgentState, run: RunId) -> AgentState:
+    """The agent with a run that begins now, and with its memory as far as it has one."""
+    transcript = Transcript.begin(state.rules.instructions) if state.rules.memory == "run" else state.transcript
+    return replace(state, transcript=transcript.next_run(), run=Run(run, window=Window(state.rules.repeats)))
+
+
 def begin(state: AgentState, _: Idle, event: Asked) -> Moved:
     """A task came: it enters the transcript, and the first Step begins."""
-    transcript = Transcript.begin(state.rules.instructions) if state.rules.memory == "run" else state.transcript
-    state = replace(state, transcript=transcript.note(event.task), run=Run(event.run))
-    effects: tuple[Effect, ...] = (Notify(NoticeType.RUN, "started", event.task[:200]),)
-    if event.timeout is not None:
-        state, op = state.with_op()
-        state = replace(state, run=replace(state.current, deadline=op))
-        effects = (*effects, StartDeadline(op, event.timeout))
-    state, entering = enter(state)
-    return state, (*effects, Commit(), *entering)
+    state = new_run(state, event.run)
+    state = replace(state, transcript=state.transcript.note(event.task))
+    return started(state, event.task[:200], event.timeout)
 
 
 def wake(state: AgentState, _: Idle, event: Woken) -> Moved:
     """Mail came to an idle agent: a run without a task begins; the mail is its task."""
-    transcript = Transcript.begin(state.rules.instructions) if state.rules.memory == "run" else state.transcript
-    state, entering = enter(replace(state, transcript=transcript, run=Run(event.run)))
-    return state, (Notify(NoticeType.RUN, "started", "woken by mail"), *entering)
+    return started(new_run(state, event.run), "woken by mail", event.timeout)
+
+
+def started(state: AgentState, text: str, timeout: float | None) -> Moved:
+    """Set the run's timer, if it has one, and begin the first Step."""
+    effects: tuple[Effect, ...] = (Notify(NoticeType.RUN, "started", text),)
+    if timeout is not None:
+        state, op = state.with_op()
+        state = replace(state, run=replace(state.current, deadline=op))
+        effects = (*effects, StartDeadline(op, timeout))
+    state, entering = enter(state)
+    return state, (*effects, Commit(), *entering)
 
 
 def mail_taken(state: AgentState, _: object, event: MailTaken) -> Moved:
     """Mail enters the transcript as one note, and the model is asked."""
     if not event.mails:
-        return think(state)
+        return think(state) if state.transcript.of_run else finish(state, Ending.STOPPED, "", reason=NOTHING_TO_DO)
     ids = tuple(mail.id for mail in event.mails)
     told = tuple(
         Notify(
@@ -98,8 +135,8 @@ def mail_taken(state: AgentState, _: object, event: MailTaken) -> Moved:
 
 
 def mail_seen(state: AgentState, doing: Leaving, event: MailSeen) -> Moved:
-    """At the end of a Step: mail opens another one; else the run ends, waits, or goes on."""
-    if event.waits:
+    """At the end of a Step: mail opens another one, if there is a round left for it; else the run ends or waits."""
+    if event.waits and state.current.rounds < state.rules.rounds:
         return enter(state)
     if doing.answer is not None:
         return finish(state, Ending.ANSWERED, doing.answer)
@@ -115,9 +152,10 @@ def wait_over(state: AgentState, doing: Waiting, _: TimerFired) -> Moved:
     return enter(replace(state, transcript=state.transcript.note(NO_MAIL.format(seconds=doing.wait.seconds))))
 
 
-def mail_arrived(state: AgentState, _: Waiting, __: MailArrived) -> Moved:
+def mail_arrived(state: AgentState, doing: Waiting, _: MailArrived) -> Moved:
     """What the agent waited for is there."""
-    return enter(state)
+    state, effects = enter(state)
+    return state, (Cancel((doing.op,)), *effects)
 
 
 def directed(state: AgentState, doing: Thinking | WindingDown, event: Directed) -> Moved:
@@ -127,6 +165,8 @@ def directed(state: AgentState, doing: Thinking | WindingDown, event: Directed) 
             return call(state, doing, grant)
         case Wait(after=after):
             return wait_then_ask(state, doing, after)
+        case Pause() if doing.ask.resumed:
+            return ask(state, doing)
         case Pause(reason=reason):
             told = Notify(NoticeType.AGENT, "paused", reason)
             return replace(state, doing=Paused(doing, reason)), (told,)
@@ -198,6 +238,11 @@ def ask_pause(state: AgentState, _: object, event: PauseAsked) -> Moved:
     return replace(state, pause=event.reason), ()
 
 
+def resume_asking(state: AgentState, doing: Thinking | WindingDown, _: Resumed) -> Moved:
+    """The pause is over, and an answer that is on its way may not know it yet."""
+    return replace(state, pause=None, doing=replace(doing, ask=replace(doing.ask, resumed=True))), ()
+
+
 def forget_pause(state: AgentState, _: object, __: Resumed) -> Moved:
     """The pause that was asked for is no longer wanted."""
     return replace(state, pause=None), ()
@@ -212,15 +257,27 @@ def stop(state: AgentState, _: object, event: Stopped) -> Moved:
 
 def time_over(state: AgentState, _: object, __: DeadlinePassed) -> Moved:
     """The run's time is over: what runs is cancelled, and a last answer follows."""
-    state, cancelled = interrupt(state)
-    state = replace(state, run=replace(state.current, deadline=None))
-    state, effects = wind_down(state, Ending.LIMIT, "the run's time is over", Limit.TIME)
+    state, cancelled = interrupt(without_deadline(state))
+    state, effects = wind_down(state, Ending.LIMIT, TIME_OVER, Limit.TIME)
     return state, (*cancelled, *effects)
 
 
 def time_over_already_ending(state: AgentState, _: object, __: DeadlinePassed) -> Moved:
     """The run is giving its last answer: let it."""
-    return replace(state, run=replace(state.current, deadline=None)), ()
+    return without_deadline(state), ()
+
+
+def time_over_paused(state: AgentState, doing: Paused, _: DeadlinePassed) -> Moved:
+    """The run's time is over while nothing may be begun: it ends without a last answer of the model."""
+    ending = (
+        doing.was if isinstance(doing.was, WindingDown) else WindingDown(Ask(), Ending.LIMIT, TIME_OVER, Limit.TIME)
+    )
+    return finish_without_model(without_deadline(state), ending)
+
+
+def without_deadline(state: AgentState) -> AgentState:
+    """The agent with a run whose timer has run out."""
+    return replace(state, run=replace(state.current, deadline=None))
 
 
 def stay(state: AgentState, _: object, __: object) -> Moved:
@@ -232,6 +289,16 @@ def finished(state: AgentState, _: object, __: Finished) -> Moved:
     """The outcome is out."""
     return replace(state, doing=Idle(), run=None), ()
 
+
+NOTHING_TO_DO = "the mail that woke the agent is gone"
+TIME_OVER = "the run's time is over"
+
+STAGES: Mapping[type[Event], AskStage] = {
+    Directed: AskStage.LEAVE,
+    TimerFired: AskStage.TIMER,
+    Replied: AskStage.MODEL,
+    ModelFailed: AskStage.MODEL,
+}
 
 ANYWHERE: Mapping[type[Event], Move] = {
     Stopped: stop,
@@ -245,6 +312,7 @@ MOVES: Mapping[Phase, Mapping[type[Event], Move]] = {
     Phase.ENTERING: {**ANYWHERE, MailTaken: mail_taken},
     Phase.THINKING: {
         **ANYWHERE,
+        Resumed: resume_asking,
         Directed: directed,
         Replied: lambda state, _, event: replied(state, event),
         ModelFailed: model_failed,
@@ -256,11 +324,12 @@ MOVES: Mapping[Phase, Mapping[type[Event], Move]] = {
     Phase.WINDING_DOWN: {
         **ANYWHERE,
         DeadlinePassed: time_over_already_ending,
+        Resumed: resume_asking,
         Directed: directed,
         Replied: last_answered,
         ModelFailed: last_failed,
         TimerFired: ask_again,
     },
-    Phase.PAUSED: {**ANYWHERE, Resumed: resume},
+    Phase.PAUSED: {**ANYWHERE, DeadlinePassed: time_over_paused, Resumed: resume},
     Phase.DONE: {Finished: finished, Stopped: stay, PauseAsked: ask_pause, Resumed: forget_pause},
 }

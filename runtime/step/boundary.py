@@ -6,6 +6,7 @@ from typing import TypeAlias
 from ...protocols.notices import NoticeType
 from .budget import TokenBudget
 from .effects import Effect, LookForMail, Notify, TakeMail
+from .nudge import without_nudge
 from .state import AgentState, Entering, Leaving, Paused, WaitFor
 
 __all__ = ("enter", "leave")
@@ -27,7 +28,7 @@ def enter(state: AgentState) -> Moved:
 
 def leave(state: AgentState, *, answer: str | None = None, wait: WaitFor | None = None) -> Moved:
     """End the Step; before the run ends or waits, the mailbox is looked at once more."""
-    state, op = state.with_op()
+    state, op = without_nudge(state).with_op()
     told = Notify(
         NoticeType.STEP, "leave", f"Step {state.step} ends", {"rounds": state.current.step_rounds, "waits": bool(wait)}
     )

@@ -8,8 +8,9 @@ from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit, Outcome
 from .asking import ask
 from .effects import Cancel, Commit, Effect, Finish, Notify
+from .nudge import without_nudge
 from .prompts import GIVE_UP, INTERRUPTED, LAST_ANSWER, without_model
-from .state import Acting, AgentState, Ask, AskStage, Done, Op, WindingDown
+from .state import Acting, AgentState, Ask, Done, WindingDown
 
 __all__ = ("finish", "finish_without_model", "interrupt", "wind_down")
 
@@ -26,7 +27,7 @@ def finish(state: AgentState, ending: Ending, text: str, *, reason: str = "", li
         run.id, state.agent, ending, text, limit, reason, tokens=run.tokens, rounds=run.rounds, steps=run.steps
     )
     deadline = () if run.deadline is None else (Cancel((run.deadline,)),)
-    state, op = state.with_op()
+    state, op = without_nudge(state).with_op()
     told = Notify(
         NoticeType.RUN,
         "finished",
@@ -42,14 +43,15 @@ def wind_down(state: AgentState, ending: Ending, reason: str, limit: Limit | Non
     prompt = GIVE_UP if ending is Ending.STALLED else LAST_ANSWER.format(limit=reason)
     data = {"ending": ending.value, "limit": limit.value if limit else "", "reason": reason}
     told = Notify(NoticeType.STEP, "winding_down", reason, dict(data))
-    doing = WindingDown(Ask(Op(0), AskStage.LEAVE), ending, reason, limit)
-    state, effects = ask(replace(state, transcript=state.transcript.note(prompt), doing=doing), doing)
+    state = without_nudge(state)
+    state = replace(state, transcript=state.transcript.note(prompt))
+    state, effects = ask(state, WindingDown(Ask(), ending, reason, limit))
     return state, (told, Commit(), *effects)
 
 
 def finish_without_model(state: AgentState, doing: WindingDown) -> Moved:
     """End the run with a text made of what there is, because no model call is possible."""
-    results = [turn.content for turn in state.transcript.turns if isinstance(turn, ToolResult)]
+    results = [turn.content for turn in state.transcript.of_run if isinstance(turn, ToolResult)]
     text = without_model(state.transcript.last_text, tuple(results[-RESULTS_SHOWN:]))
     return finish(state, doing.ending, text, reason=doing.reason, limit=doing.limit)
 

@@ -40,9 +40,10 @@ class Asked:
 
 @dataclass(frozen=True, slots=True)
 class Woken:
-    """Mail came to an idle agent."""
+    """Mail came to an idle agent; `timeout` as in `Asked`."""
 
     run: RunId
+    timeout: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

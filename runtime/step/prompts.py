@@ -3,6 +3,8 @@
 Every failure the runtime reports begins `ERROR: `; a cancelled call and a call that may have run are no failures.
 """
 
+import re
+
 from ...protocols.ids import SUPERVISOR
 from .state import Mail
 
@@ -35,6 +37,10 @@ EMPTY_REPLY = "Your last reply was empty. Answer in words, or call a tool."
 NO_MAIL = "[Note from the runtime]\nNo message came within {seconds:g} seconds."
 
 
+PLAIN = re.compile(r"[\w.:/@+-]+")
+"""What may stand in a head of the words a sender chose."""
+
+
 def mail_note(mails: tuple[Mail, ...]) -> str:
     """One user note that names each sender; a body cannot claim to come from somebody else.
 
@@ -47,7 +53,7 @@ def head(mail: Mail) -> str:
     """The line that says whose message follows."""
     if mail.sender == SUPERVISOR:
         return "[Note from the runtime]"
-    answer = f", in answer to {mail.reply_to}" if mail.reply_to else ""
+    answer = f", in answer to {mail.reply_to}" if PLAIN.fullmatch(mail.reply_to) else ""
     return f"[Message {mail.id} from {mail.sender}{answer}]"
 
 

@@ -11,8 +11,9 @@ from .boundary import leave
 from .effects import Commit, Effect, Notify, RunTool
 from .ending import finish, wind_down
 from .events import CallFacts, Replied, ToolEnded
-from .prompts import CANCELLED, CUT, EMPTY_REPLY
-from .state import Acting, AgentState, Ask, AskStage, Op, Slot, Thinking
+from .nudge import nudge, without_nudge
+from .prompts import CANCELLED, CUT
+from .state import Acting, AgentState, Ask, Slot, Thinking
 
 __all__ = ("last_replied", "replied", "think", "tool_ended")
 
@@ -23,8 +24,7 @@ def think(state: AgentState) -> Moved:
     """Ask the model, unless the run has had all its rounds."""
     if state.current.rounds >= state.rules.rounds:
         return wind_down(state, Ending.LIMIT, rounds_spent(state), Limit.ROUNDS)
-    doing = Thinking(Ask(Op(0), AskStage.LEAVE))
-    return ask(state, doing)
+    return ask(state, Thinking(Ask()))
 
 
 def rounds_spent(state: AgentState) -> str:
@@ -36,7 +36,7 @@ def replied(state: AgentState, event: Replied) -> Moved:
     """Take a reply into the transcript and do what it asks for."""
     message, finished = event.reply.message, event.reply.finish
     state, told = counted(state, event.reply)
-    state = replace(state, transcript=state.transcript.without_last_note(EMPTY_REPLY))
+    state = without_nudge(state)
     if not message.calls and not message.content.strip():
         state, effects = empty(state, event.reply)
         return state, (told, *effects)
@@ -45,7 +45,7 @@ def replied(state: AgentState, event: Replied) -> Moved:
         state, effects = leave(state, answer=message.content)
     elif finished is Finish.LENGTH:
         state = replace(state, transcript=state.transcript.close((CUT,) * len(message.calls)))
-        state, effects = after_iteration(state, Acting(()), mail_waits=False)
+        state, effects = after_iteration(state, Acting(()), mail_waits=True)  # unknown, so a look is due
     else:
         state, effects = act(state, message, event.facts)
     return state, (told, Commit(), *effects)
@@ -79,7 +79,7 @@ def counted(state: AgentState, reply: Reply) -> tuple[AgentState, Notify]:
 
 
 def empty(state: AgentState, reply: Reply) -> Moved:
-    """A reply that says nothing: ask once more, then fail. Neither it nor a second nudge stays in the history."""
+    """A reply that says nothing: ask once more, then fail. Neither it nor the nudge stays in the history."""
     thinking = reply.message.reasoning_content is not None
     shown = f"(request_id={reply.request_id}, thinking_content={thinking})"
     told = Notify(NoticeType.MODEL, "empty", f"Empty response {shown}", {"request_id": reply.request_id})
@@ -87,8 +87,7 @@ def empty(state: AgentState, reply: Reply) -> Moved:
         reason = f"empty reply {shown}"
         state, effects = finish(state, Ending.FAILED, state.transcript.last_text, reason=reason)
         return state, (told, *effects)
-    run = replace(state.current, nudged=True)
-    state, effects = think(replace(state, run=run, transcript=state.transcript.note(EMPTY_REPLY)))
+    state, effects = think(nudge(state))
     return state, (told, *effects)
 
 
@@ -97,7 +96,7 @@ def act(state: AgentState, message: Message, facts: tuple[CallFacts, ...]) -> Mo
     window, slots, effects = state.current.window, list[Slot](), list[Effect]()
     for each, fact in zip(message.calls, facts, strict=True):
         window = window.asked(fact.signature)
-        if window.repeated(state.rules.repeats, polling=fact.polling):
+        if window.repeated(polling=fact.polling):
             slots.append(Slot(each, fact.signature, None, CANCELLED, cancelled=True))
             effects.append(Notify(NoticeType.TOOL, "cancelled", f"{each.name}: {CANCELLED}", {"tool": each.name}))
             continue
@@ -115,17 +114,17 @@ def act(state: AgentState, message: Message, facts: tuple[CallFacts, ...]) -> Mo
 
 def tool_ended(state: AgentState, doing: Acting, event: ToolEnded) -> Moved:
     """Take a call's output; the last one closes the batch."""
-    slots = tuple(
-        replace(slot, output=event.output, digest=event.digest) if slot.op == event.op else slot for slot in doing.slots
-    )
-    name = next(slot.call.name for slot in slots if slot.op == event.op)
+    ended = next(slot for slot in doing.slots if slot.op == event.op)
+    name = ended.call.name
+    ended = replace(ended, output=event.output, digest=event.digest, wait=event.wait)
+    slots = tuple(ended if slot.op == event.op else slot for slot in doing.slots)
     told = Notify(
         NoticeType.TOOL,
         "failed" if event.failed else "ended",
         f"{name}: {event.output[:200]}",
-        {"tool": name, "bytes": len(event.output.encode())},
+        {"tool": name, "bytes": len(event.output.encode(errors="replace"))},
     )
-    doing = Acting(slots, event.wait or doing.wait)
+    doing = Acting(slots)
     state = replace(state, doing=doing)
     if any(slot.output is None for slot in slots):
         return state, (told,)
@@ -136,7 +135,9 @@ def tool_ended(state: AgentState, doing: Acting, event: ToolEnded) -> Moved:
 def closed(state: AgentState, doing: Acting, *, mail_waits: bool) -> Moved:
     """Close the batch and look whether the Step goes on."""
     outputs = tuple(slot.output or "" for slot in doing.slots)
-    window = state.current.window.ended(tuple((slot.signature, slot.digest) for slot in doing.slots))
+    before = state.current.window
+    results = tuple((slot.signature, slot.digest) for slot in doing.slots)
+    window = before.waited() if doing.wait else before.ended(results)
     state = replace(
         state, transcript=state.transcript.close(outputs), run=replace(state.current, window=window, nudged=False)
     )
@@ -163,7 +164,7 @@ def after_iteration(state: AgentState, doing: Acting, *, mail_waits: bool) -> Mo
 def stalled(state: AgentState, repeated: str | None) -> Moved:
     """The agent goes in circles: the Step ends, and a last answer follows."""
     period = state.current.window.period
-    reason = f"{repeated} was called again and again" if repeated else f"the same {period} rounds came again and again"
+    reason = f"{repeated or 'a cycle of calls'} came again and again"
     told = Notify(NoticeType.STEP, "stall", reason, {"tool": repeated or "", "period": period})
     state, effects = wind_down(state, Ending.STALLED, reason)
     return state, (told, *effects)

@@ -1,20 +1,21 @@
 """Is the agent going in circles?
 
 Two signs. The same call again and again: `repeats` identical signatures in a row, counted before a call runs, so the
-last of them never does. And a cycle of two to four rounds that comes back with the same results, counted after a
-round. A tool marked as polling is expected to be called again; only its result tells, so its calls count as repeats
-only while the result stays the same.
+last of them never does. And a cycle of rounds, of several calls together, that comes back with the same results,
+counted after a round. A tool marked as polling is expected to be called again; only its result tells, so its calls
+count as repeats only while the result stays the same. Waiting for mail is no stall: a round that waits makes a new
+window.
 """
 
 from dataclasses import dataclass, replace
+from itertools import chain
 
 __all__ = ("CYCLE_TIMES", "Window")
 
 CYCLE_TIMES = 3
-"""How often a cycle must have come round."""
+"""How often a cycle must have come round at least; more often where more repeats are allowed."""
 
-PERIODS = (2, 3, 4)
-KEPT_ROUNDS = PERIODS[-1] * CYCLE_TIMES
+PERIODS = (1, 2, 3, 4)
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +23,7 @@ class Window:
     """What the run's last calls were.
 
     Attributes:
+        limit: The how-many-th identical call in a row must not run.
         signature: Digest of the newest call's name and arguments.
         count: How many calls with that signature came in a row.
         digest: Digest of its newest result.
@@ -29,6 +31,7 @@ class Window:
         rounds: The newest rounds, each the sorted digests of its calls with their results.
     """
 
+    limit: int = 5
     signature: str = ""
     count: int = 0
     digest: str = ""
@@ -41,15 +44,15 @@ class Window:
             return replace(self, count=self.count + 1)
         return replace(self, signature=signature, count=1, digest="", same_results=0)
 
-    def repeated(self, limit: int, *, polling: bool) -> bool:
+    def repeated(self, *, polling: bool) -> bool:
         """Whether the newest call is the `limit`-th of its kind in a row and must not run."""
-        if polling:
-            return self.count >= limit and self.same_results >= limit - 1
-        return self.count >= limit
+        return self.count >= self.limit and (not polling or self.same_results >= self.limit - 1)
 
     def ended(self, round_digests: tuple[tuple[str, str], ...]) -> "Window":
         """Take a round's calls with their results, as (signature, result digest) in call order."""
-        rounds = (*self.rounds, tuple(sorted(f"{call}={result}" for call, result in round_digests)))[-KEPT_ROUNDS:]
+        newest = tuple(sorted(f"{call}={result}" for call, result in round_digests))
+        kept = max(period * self.times(period) for period in PERIODS)
+        rounds = (*self.rounds, newest)[-kept:]
         digest, same = self.digest, self.same_results
         for call, result in round_digests:
             if call == self.signature:
@@ -57,12 +60,23 @@ class Window:
                 digest = result
         return replace(self, digest=digest, same_results=same, rounds=rounds)
 
+    def waited(self) -> "Window":
+        """Begin anew: the agent slept until something came, or until it was time."""
+        return Window(self.limit)
+
+    def times(self, period: int) -> int:
+        """How often a cycle must come round to be a stall: never in fewer rounds than `limit`."""
+        return max(CYCLE_TIMES, -(-self.limit // period))
+
     @property
     def period(self) -> int:
-        """Length in rounds of the cycle the run is in; 0 when it is in none."""
+        """Length in rounds of the cycle the run is in; 0 when it is in none.
+
+        A cycle has several calls: one call again and again is what `repeated` counts.
+        """
         for period in PERIODS:
-            span = period * CYCLE_TIMES
-            tail = self.rounds[-span:]
-            if len(tail) == span and tail == tail[:period] * CYCLE_TIMES and len(set(tail)) > 1:
+            times = self.times(period)
+            tail = self.rounds[-period * times :]
+            if len(tail) == period * times and tail == tail[:period] * times and len({*chain(*tail)}) > 1:
                 return period
         return 0

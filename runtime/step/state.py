@@ -7,6 +7,7 @@ late, and the driver drops it.
 
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
+from functools import reduce
 from typing import ClassVar, Literal, NewType, TypeAlias
 
 from ...protocols.ids import AgentId, MessageId, RunId
@@ -107,6 +108,12 @@ class WaitFor:
     senders: tuple[AgentId, ...]
     seconds: float
 
+    def joined(self, other: "WaitFor") -> "WaitFor":
+        """Wait for either, as long as the longer one: several calls of one reply may ask to wait."""
+        anybody = not self.senders or not other.senders
+        senders = () if anybody else tuple(dict.fromkeys((*self.senders, *other.senders)))
+        return WaitFor(senders, max(self.seconds, other.seconds))
+
 
 class AskStage(StrEnum):
     """How far a model call is: waiting for leave, for a timer, or for the model."""
@@ -118,11 +125,17 @@ class AskStage(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Ask:
-    """A model call on its way. Each attempt asks for leave anew; `failures` counts those that failed in a row."""
+    """A model call on its way. Each attempt asks for leave anew.
 
-    op: Op
-    stage: AskStage
+    Attributes:
+        failures: Attempts that failed in a row.
+        resumed: A pause was ended while leave was awaited, so an answer that says to pause may be older than that.
+    """
+
+    op: Op = Op(0)
+    stage: AskStage = AskStage.LEAVE
     failures: int = 0
+    resumed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +148,7 @@ class Slot:
     output: str | None = None
     digest: str = ""
     cancelled: bool = False
+    wait: WaitFor | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,11 +176,16 @@ class Thinking:
 
 @dataclass(frozen=True, slots=True)
 class Acting:
-    """The calls of a reply run; `wait` is what one of them asked to wait for."""
+    """The calls of a reply run."""
 
     slots: tuple[Slot, ...]
-    wait: WaitFor | None = None
     phase: ClassVar[Phase] = Phase.ACTING
+
+    @property
+    def wait(self) -> WaitFor | None:
+        """What the calls asked to wait for, whatever order they ended in."""
+        waits = [slot.wait for slot in self.slots if slot.wait is not None]
+        return reduce(WaitFor.joined, waits) if waits else None
 
 
 @dataclass(frozen=True, slots=True)

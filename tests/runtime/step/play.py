@@ -1,0 +1,296 @@
+"""A stage for the core: everything outside of it follows a script, so thousands of Steps take milliseconds.
+
+Every effect is answered at once, from the script where there is a line for it, unless the test holds it back.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from typing import TypeAlias, assert_never
+
+from amrita_fleet.protocols.checkin import Directive, Grant, Proceed
+from amrita_fleet.protocols.ids import AgentId, MessageId, RunId
+from amrita_fleet.protocols.messages import Finish as FinishReason
+from amrita_fleet.protocols.messages import Message, Reply, Role, ToolCall, ToolResult, Turn, Usage
+from amrita_fleet.protocols.outcome import Outcome
+from amrita_fleet.runtime.step.advance import advance
+from amrita_fleet.runtime.step.effects import (
+    AskLeave,
+    CallModel,
+    Cancel,
+    Commit,
+    Effect,
+    Finish,
+    LookForMail,
+    Notify,
+    RunTool,
+    StartDeadline,
+    StartTimer,
+    TakeMail,
+    WaitForMail,
+)
+from amrita_fleet.runtime.step.events import (
+    Asked,
+    CallFacts,
+    DeadlinePassed,
+    Directed,
+    Event,
+    Finished,
+    MailArrived,
+    MailSeen,
+    MailTaken,
+    ModelFailed,
+    Replied,
+    TimerFired,
+    ToolEnded,
+    Woken,
+)
+from amrita_fleet.runtime.step.state import AgentState, Mail, Op, Phase, Rules, WaitFor, Waiting
+
+__all__ = ("Failure", "Line", "Play", "Result", "call", "calls", "grant", "mail", "says")
+
+AGENT = AgentId("ana")
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A model call that fails."""
+
+    sentence: str = "The provider is busy."
+    retryable: bool = True
+    after: float | None = None
+    jitter: float = 0.0
+
+
+@dataclass(frozen=True)
+class Result:
+    """What a tool gives back."""
+
+    output: str
+    wait: WaitFor | None = None
+
+
+Line: TypeAlias = Reply | Failure
+
+
+def says(text: str, *, finish: FinishReason = FinishReason.STOP, prompt: int = 10, completion: int = 5) -> Reply:
+    """A reply in words."""
+    return Reply(Message(Role.ASSISTANT, text), Usage(prompt, completion), finish, "req-1")
+
+
+def call(name: str, arguments: str = "{}") -> ToolCall:
+    """One call; all have the same id, as some providers write them."""
+    return ToolCall("call_0", name, arguments)
+
+
+def calls(*asked: str | ToolCall, finish: FinishReason = FinishReason.CALLS, prompt: int = 10) -> Reply:
+    """A reply that calls tools, by name or in full."""
+    batch = tuple(call(one) if isinstance(one, str) else one for one in asked)
+    return Reply(Message(Role.ASSISTANT, "", batch), Usage(prompt, 5), finish, "req-1")
+
+
+def grant(output: int = 100) -> Proceed:
+    """Leave to make a model call."""
+    return Proceed(Grant("ana/1/1", output))
+
+
+def mail(body: str, *, sender: str = "bob", number: int = 1, reply_to: str = "") -> Mail:
+    """A message."""
+    return Mail(MessageId(f"{sender}.1.ana.{number}"), AgentId(sender), body, reply_to)
+
+
+def echo(asked: ToolCall) -> Result:
+    """What a tool answers when the test does not say."""
+    return Result(f"{asked.name} is done")
+
+
+@dataclass
+class Play:
+    """One agent and its scripted world.
+
+    Attributes:
+        lines: What the model answers, in order; when there is no line left it is thinking, and the play stands still.
+        rules: The agent's rules.
+        directives: What the Supervisor answers, in order; after the last it grants every call.
+        tools: What the tools give back.
+        held: Names of tools, and types of effects, that are not answered until the test does.
+        polling: Names of tools that poll.
+        mailbox: What waits.
+        on: Called before each effect is performed; may change the world.
+    """
+
+    lines: Iterable[Line] = ()
+    rules: Rules = field(default_factory=Rules)
+    directives: Iterable[Directive] = ()
+    tools: Callable[[ToolCall], Result] = echo
+    held: tuple[str | type[Effect], ...] = ()
+    polling: tuple[str, ...] = ()
+    mailbox: list[Mail] = field(default_factory=list[Mail])
+    on: Callable[["Play", Effect], None] = lambda _play, _effect: None
+    effects: list[Effect] = field(default_factory=list[Effect])
+    outcomes: list[Outcome] = field(default_factory=list[Outcome])
+    pending: dict[Op, Effect] = field(default_factory=dict[Op, Effect])
+
+    def __post_init__(self) -> None:
+        """Begin with an agent that has not lived."""
+        self.state = AgentState.begin(AGENT, self.rules)
+        self._lines = iter(self.lines)
+        self._directives = iter(self.directives)
+        self._events: deque[Event] = deque()
+        self._runs = 0
+
+    # --- what a test does ---------------------------------------------------------------------------------------------
+
+    def ask(self, task: str = "Count the words.", timeout: float | None = None) -> "Play":
+        """Give the agent a task and play until nothing more happens by itself."""
+        self._runs += 1
+        return self.feed(Asked(RunId(f"ana.1.{self._runs}"), task, timeout))
+
+    def wake(self, timeout: float | None = None) -> "Play":
+        """Wake the agent as mail does."""
+        self._runs += 1
+        return self.feed(Woken(RunId(f"ana.1.{self._runs}"), timeout))
+
+    def feed(self, *events: Event) -> "Play":
+        """Have events happen, and play until nothing more happens by itself."""
+        self._events.extend(events)
+        while self._events:
+            self.state, effects = advance(self.state, self._events.popleft())
+            for effect in effects:
+                self.effects.append(effect)
+                self.on(self, effect)
+                self._perform(effect)
+        return self
+
+    def send(self, *mails: Mail) -> "Play":
+        """Put mail into the mailbox; an agent that waits for it learns so."""
+        self.mailbox.extend(mails)
+        if isinstance(self.state.doing, Waiting):
+            self.feed(MailArrived())
+        return self
+
+    def end(self, name: str, output: str, *, mail_waits: bool = False) -> "Play":
+        """End the oldest held call of a tool."""
+        op = next(op for op, one in self.pending.items() if isinstance(one, RunTool) and one.call.name == name)
+        del self.pending[op]
+        return self.feed(ToolEnded(op, output, f"digest of {output}", mail_waits=mail_waits))
+
+    def fire(self, kind: type[StartTimer | StartDeadline | WaitForMail] = StartTimer) -> "Play":
+        """Let the oldest held timer of a kind run out."""
+        op = next(op for op, one in self.pending.items() if isinstance(one, kind))
+        del self.pending[op]
+        return self.feed(DeadlinePassed(op) if kind is StartDeadline else TimerFired(op))
+
+    def model(self, line: Line) -> "Play":
+        """Have the model answer the call that it is thinking about."""
+        op = next(op for op, one in self.pending.items() if isinstance(one, CallModel))
+        del self.pending[op]
+        return self.feed(self._answer(op, line))
+
+    # --- what a test looks at -----------------------------------------------------------------------------------------
+
+    @property
+    def phase(self) -> Phase:
+        """What the agent is doing."""
+        return self.state.phase
+
+    @property
+    def turns(self) -> tuple[Turn, ...]:
+        """The transcript."""
+        return self.state.transcript.turns
+
+    @property
+    def texts(self) -> list[str]:
+        """The transcript's texts."""
+        return [turn.content for turn in self.turns]
+
+    @property
+    def outputs(self) -> list[str]:
+        """What the calls came to, as the model reads it."""
+        return [turn.content for turn in self.turns if isinstance(turn, ToolResult)]
+
+    @property
+    def ran(self) -> list[str]:
+        """Names of the tools that ran."""
+        return [effect.call.name for effect in self.effects if isinstance(effect, RunTool)]
+
+    @property
+    def outcome(self) -> Outcome:
+        """The newest outcome."""
+        return self.outcomes[-1]
+
+    @property
+    def notices(self) -> list[str]:
+        """The kinds of what watchers see, as in `step.intro`."""
+        return [f"{one.type}.{one.extra_type}" for one in self.effects if isinstance(one, Notify)]
+
+    def seen(self, kind: type[Effect]) -> int:
+        """How many effects of a kind there were."""
+        return sum(isinstance(effect, kind) for effect in self.effects)
+
+    # --- the world ----------------------------------------------------------------------------------------------------
+
+    def _perform(self, effect: Effect) -> None:
+        match effect:
+            case Notify():
+                pass
+            case Cancel(ops=ops):
+                for op in ops:
+                    self.pending.pop(op, None)
+            case Commit(consumed=ids):
+                self.mailbox[:] = [one for one in self.mailbox if one.id not in ids]
+            case _ if type(effect) in self.held:
+                self.pending[effect.op] = effect
+            case _:
+                self._begin(effect)
+
+    def _begin(  # noqa: C901, PLR0912  one case for each effect
+        self,
+        effect: TakeMail
+        | LookForMail
+        | WaitForMail
+        | AskLeave
+        | CallModel
+        | RunTool
+        | StartTimer
+        | StartDeadline
+        | Finish,
+    ) -> None:
+        match effect:
+            case TakeMail(op=op):
+                self._events.append(MailTaken(op, tuple(self.mailbox)))
+            case LookForMail(op=op):
+                self._events.append(MailSeen(op, bool(self.mailbox)))
+            case AskLeave(op=op):
+                self._events.append(Directed(op, next(self._directives, grant())))
+            case CallModel(op=op):
+                line = next(self._lines, None)
+                if line is None:
+                    self.pending[op] = effect
+                else:
+                    self._events.append(self._answer(op, line))
+            case RunTool(op=op, call=asked):
+                if asked.name in self.held:
+                    self.pending[op] = effect
+                else:
+                    self._events.append(self._ended(op, self.tools(asked)))
+            case StartTimer(op=op):
+                self._events.append(TimerFired(op))
+            case StartDeadline() | WaitForMail():
+                self.pending[effect.op] = effect
+            case Finish(op=op, outcome=outcome):
+                self.outcomes.append(outcome)
+                self._events.append(Finished(op))
+            case _:
+                assert_never(effect)
+
+    def _answer(self, op: Op, line: Line) -> Event:
+        if isinstance(line, Failure):
+            return ModelFailed(op, "ProviderBusy", line.sentence, line.retryable, line.after, line.jitter)
+        asked = line.message.calls
+        return Replied(op, line, tuple(CallFacts(f"{c.name}{c.arguments}", c.name in self.polling) for c in asked))
+
+    def _ended(self, op: Op, result: Result) -> ToolEnded:
+        output = result.output
+        failed = output.startswith("ERROR: ")
+        return ToolEnded(op, output, f"digest of {output}", failed, result.wait, mail_waits=bool(self.mailbox))
