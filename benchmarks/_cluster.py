@@ -17,6 +17,7 @@ __all__ = ("local_ray",)
 def local_ray() -> Iterator[None]:
     """Fleets made meanwhile use this Ray too."""
     os.environ.pop("RAY_ADDRESS", None)
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # each worker would compile the product anew
     os.environ["PYTHONPATH"] = SOURCE  # the workers import what is here, installed or not
     # Sockets lie in there, and their paths may have no more than 107 characters.
     with tempfile.TemporaryDirectory(prefix="r", dir="/tmp", ignore_cleanup_errors=True) as folder:
