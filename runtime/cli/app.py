@@ -65,9 +65,6 @@ def ending(error: Exception) -> tuple[str, Status]:
             return error.format_message(), Status.BAD_INPUT
         case typer.Abort():
             return "Interrupted.", Status.INTERRUPTED
-        case BrokenPipeError():
-            sys.stdout = None  # nobody reads it any more: nothing is to be flushed there at exit
-            return "Nobody reads the output any more.", Status.FAILED
         case _:
             what = f"{type(error).__name__}: {error}"
             return f"{what}. This is a bug; please report it with what `{NAME} --debug ...` says.", Status.FAILED

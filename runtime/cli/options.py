@@ -37,4 +37,6 @@ FleetName = Annotated[
     typer.Option("--fleet", metavar="NAME", help="Which fleet; the only running one if left out.", show_default=False),
 ]
 
-Address = Annotated[str, typer.Option(help="Where Ray runs, as Ray writes it; auto finds the cluster of this machine.")]
+Address = Annotated[
+    str, typer.Option(help="Where Ray runs, as host:port; auto: where RAY_ADDRESS says, else on this machine.")
+]

@@ -21,11 +21,11 @@ def ps(*, fleet: FleetName = "", address: Address = "auto", as_json: AsJson = Fa
 
 async def listed(name: str, address: str, *, as_json: bool) -> None:
     """Print the table of one fleet."""
-    from ..fleet import Fleet
     from .console import print_json, stdout
+    from .joining import running
     from .table import fleet_table, row_shown
 
-    async with Fleet(name or None, address=address, attach=True) as fleet:
+    async with running(name, address) as fleet:
         rows = await fleet.statuses()
     if as_json:
         print_json({"fleet": fleet.name, "agents": [row_shown(row) for row in rows]})

@@ -4,7 +4,7 @@ import time
 from collections.abc import Iterable
 from textwrap import shorten
 from types import TracebackType
-from typing import Protocol, Self
+from typing import Self
 
 from rich.console import Console
 from rich.live import Live
@@ -15,7 +15,7 @@ from ...protocols.notices import Notice
 from .table import fleet_table
 from .tally import Tally, tells
 
-__all__ = ("Lines", "Screen", "Silence", "TableScreen", "open_screen")
+__all__ = ("Lines", "Screen", "TableScreen", "open_screen")
 
 REFRESH = 0.25
 """Seconds between two looks at the fleet for the live table."""
@@ -24,38 +24,8 @@ TEXT = 120
 """Characters of a notice's text on a line."""
 
 
-class Screen(Protocol):
-    """Shows a fleet at work. Entered while there is something to show."""
-
-    def __enter__(self) -> Self:
-        """Begin."""
-        ...
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        """Leave the last view standing."""
-        ...
-
-    def say(self, line: str) -> None:
-        """Tell what the command itself is doing."""
-        ...
-
-    def tell(self, notice: Notice) -> None:
-        """Tell what happened in the fleet."""
-        ...
-
-    def wants_rows(self) -> bool:
-        """Whether it is time to look at the fleet again."""
-        ...
-
-    def rows(self, rows: Iterable[AgentStatus], tally: Tally) -> None:
-        """Show how the agents are."""
-        ...
-
-
-class Silence:
-    """Shows nothing: the output is for a program."""
+class Screen:
+    """Shows a fleet at work, while it is entered. This one shows nothing: the output is for a program."""
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -64,23 +34,23 @@ class Silence:
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End."""
+        """End; what was shown last stays."""
 
     def say(self, line: str) -> None:
-        """Say nothing."""
+        """Tell what the command itself is doing."""
 
     def tell(self, notice: Notice) -> None:
-        """Tell nothing."""
+        """Tell what happened in the fleet."""
 
     def wants_rows(self) -> bool:
-        """Never."""
+        """Whether it is time to look at the fleet again."""
         return False
 
     def rows(self, rows: Iterable[AgentStatus], tally: Tally) -> None:
-        """Show nothing."""
+        """Show how the agents are."""
 
 
-class Lines(Silence):
+class Lines(Screen):
     """A line for each thing worth telling, as it happens: for pipes and logs."""
 
     def __init__(self, console: Console) -> None:
@@ -97,7 +67,7 @@ class Lines(Silence):
             self.say(line(notice))
 
 
-class TableScreen(Silence):
+class TableScreen(Screen):
     """A table that changes in its place."""
 
     def __init__(self, console: Console) -> None:
@@ -140,5 +110,5 @@ def line(notice: Notice) -> str:
 def open_screen(console: Console, *, silent: bool, live: bool) -> Screen:
     """The screen that fits the output: nothing if `silent`, a table on a terminal if `live`, else lines."""
     if silent:
-        return Silence()
+        return Screen()
     return TableScreen(console) if live and console.is_terminal else Lines(console)

@@ -32,16 +32,14 @@ def send(
 
 async def sent(agent: str, text: str, name: str, address: str, *, as_json: bool) -> bool:
     """Send, and say what became of it; gives whether it was accepted."""
-    from dataclasses import asdict
-
     from ...protocols.mail import ReceiptState
-    from ..fleet import Fleet
     from .console import print_json
+    from .joining import running
 
-    async with Fleet(name or None, address=address, attach=True) as fleet:
+    async with running(name, address) as fleet:
         receipt = await fleet.send(agent, text)
     if as_json:
-        print_json(asdict(receipt))
+        print_json(receipt._asdict())
     else:
         why = f": {receipt.refusal}" if receipt.refusal else ""
         typer.echo(f"{receipt.id} to {agent}: {receipt.state}{why}")

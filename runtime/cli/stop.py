@@ -33,10 +33,10 @@ def stop(
 
 async def stopped(agents: tuple[str, ...], name: str, address: str, *, as_json: bool) -> bool:
     """Stop them, and say who has stopped; gives whether all that were named have."""
-    from ..fleet import Fleet
     from .console import print_json
+    from .joining import running
 
-    async with Fleet(name or None, address=address, attach=True) as fleet:
+    async with running(name, address) as fleet:
         done = await fleet.stop(*agents, reason="stopped from the command line")
     if as_json:
         print_json({"fleet": fleet.name, "stopped": list(done)})

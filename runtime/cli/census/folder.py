@@ -1,6 +1,7 @@
 """The files that a census counts."""
 
 import os
+import stat
 import sysconfig
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -38,11 +39,17 @@ class Folder:
 
         Raises:
             ValueError: There are no such files.
-            OSError: A file cannot be read any more.
+            FolderUnusable: A file cannot be read any more.
         """
         if not 0 <= first <= last < len(self.files):
             raise ValueError(f"there are no files {first} to {last}: the numbers go from 0 to {len(self.files) - 1}")
-        return (Path(self.root, name).read_bytes() for name in self.files[first : last + 1])
+        return map(self._read, self.files[first : last + 1])
+
+    def _read(self, name: str) -> bytes:
+        try:
+            return Path(self.root, name).read_bytes()
+        except OSError as error:
+            raise FolderUnusable(path=self.root, reason=f"its file {name} is lost: {error.strerror}") from None
 
     def size(self) -> int:
         """Bytes of all files together."""
@@ -65,8 +72,13 @@ def read_folder(path: Path) -> Folder:
     Raises:
         FolderUnusable: It does not exist, is no folder, or holds no text file.
     """
-    if not path.is_dir():
-        raise FolderUnusable(path=str(path), reason="it is no folder" if path.exists() else "it does not exist")
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        missing = isinstance(error, FileNotFoundError | NotADirectoryError)
+        raise FolderUnusable(path=str(path), reason="it does not exist" if missing else f"{error.strerror}") from None
+    if not stat.S_ISDIR(mode):
+        raise FolderUnusable(path=str(path), reason="it is no folder")
     return numbered(path.resolve(), is_text)
 
 
@@ -76,20 +88,19 @@ def numbered(root: Path, wanted: Callable[[Path], bool]) -> Folder:
     Raises:
         FolderUnusable: There are none.
     """
-    found = (path for path in walk(root) if os.access(path, os.R_OK) and wanted(path))
-    names = sorted((str(path.relative_to(root)) for path in found), key=mixed)
+    names = sorted((str(path.relative_to(root)) for path in walk(root) if wanted(path)), key=mixed)
     if not names:
         raise FolderUnusable(path=str(root), reason="there are no files in it that could be counted")
     return Folder(str(root), tuple(names))
 
 
 def walk(root: Path) -> Iterator[Path]:
-    """Regular files below `root`, hidden and cached ones left out."""
+    """Regular files below `root` that can be read, hidden and cached ones left out."""
     for place, folders, files in os.walk(root):
         folders[:] = [name for name in folders if not (name.startswith(".") or name == CACHE or name in NOT_PYTHONS)]
         for name in files:
             path = Path(place, name)
-            if not name.startswith(".") and path.is_file() and not path.is_symlink():
+            if not name.startswith(".") and os.access(path, os.R_OK) and path.is_file() and not path.is_symlink():
                 yield path
 
 

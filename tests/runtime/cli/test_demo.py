@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from anyio import to_thread
 
 from amrita_fleet.runtime.cli.app import run_command
 from amrita_fleet.runtime.cli.status import Status
@@ -38,17 +39,29 @@ def command(*arguments: str) -> list[str]:
     return [sys.executable, "-m", "amrita_fleet", *arguments]
 
 
-def environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(SOURCE)}
+def environment(**more: str) -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(SOURCE), **more}
+
+
+def typed(*arguments: str, cwd: Path | None = None, **more: str) -> subprocess.CompletedProcess[str]:
+    """Runs a command in a process of its own, `more` being in its environment."""
+    return subprocess.run(
+        command(*arguments), cwd=cwd, env=environment(**more), capture_output=True, text=True, check=False
+    )
+
+
+def started(*arguments: str) -> subprocess.Popen[str]:
+    """A command that is still running."""
+    return subprocess.Popen(
+        command(*arguments), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
 
 
 @pytest.mark.parametrize("system", ["local", ON_RAY])
-def test_a_census_agrees_although_two_workers_are_lost(
-    folder: Path, system: str, capsys: pytest.CaptureFixture[str]
-) -> None:
-    assert run_command(["demo", str(folder), "--system", system, "--json"]) == Status.OK
-    (line,) = capsys.readouterr().out.splitlines()
-    told: dict[str, Any] = json.loads(line)
+def test_a_census_agrees_although_two_workers_are_lost(folder: Path, system: str) -> None:
+    done = typed("demo", str(folder), "--system", system, "--json")
+    assert (done.returncode, done.stderr) == (Status.OK, "")
+    told: dict[str, Any] = json.loads(done.stdout)
     assert told["agree"] is True
     assert (told["fleet"]["files"], told["fleet"]["lines"]) == (told["direct"]["files"], told["direct"]["lines"])
     outcomes = {(end["agent"], end["outcome"]) for end in told["runs"]}
@@ -102,15 +115,8 @@ async def test_ones_own_agents_use_ones_own_tools(tmp_path: Path, system: str) -
     (tmp_path / "own.py").write_text(MODULE)
     async with SimulatorProcess(scenario_files=[tmp_path / "doubling.yaml"], key="sk-planted") as simulator:
         model = ("--base-url", simulator.base_url, "--model", "doubler", "--api-key", "env:OWN_KEY")
-        typed = ("run", "double 21", "--tools", "own:double", "--agents", "2", "--system", system, "--json", *model)
-        done = subprocess.run(  # noqa: ASYNC221  the provider is another process
-            command(*typed),
-            cwd=tmp_path,
-            env={**environment(), "OWN_KEY": "sk-planted"},
-            capture_output=True,
-            text=True,
-            check=False,
-        )
+        asked = ("run", "double 21", "--tools", "own:double", "--agents", "2", "--system", system, "--json", *model)
+        done = await to_thread.run_sync(lambda: typed(*asked, cwd=tmp_path, OWN_KEY="sk-planted"))
     assert (done.returncode, done.stderr) == (Status.OK, "")
     runs = json.loads(done.stdout)["runs"]
     assert [(run["agent"], run["text"]) for run in runs] == [("agent-1", "It is 42."), ("agent-2", "It is 42.")]
@@ -119,20 +125,19 @@ async def test_ones_own_agents_use_ones_own_tools(tmp_path: Path, system: str) -
 
 @pytest.mark.slow
 def test_an_agent_that_does_not_answer_is_told_with_status_1(capsys: pytest.CaptureFixture[str]) -> None:
-    typed = ("run", "hello", "--base-url", "http://127.0.0.1:9/v1", "--model", "m", "--system", "local")
-    assert run_command(typed) == Status.FAILED
+    model = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m")
+    assert run_command(["run", "hello", "--system", "local", *model]) == Status.FAILED
     out, err = capsys.readouterr()
     assert "model.failed" in out
-    assert err == "amrita-fleet: agent-1 did not answer: failed. http://127.0.0.1:9/v1 refused the connection.\n"
+    said, _, told_id = err.partition(" (request_id=")
+    assert said == "amrita-fleet: agent-1 did not answer: failed. http://127.0.0.1:9/v1 refused the connection."
+    assert told_id.startswith("local-")
 
 
 @pytest.mark.parametrize("system", [pytest.param("local", marks=pytest.mark.slow), ON_RAY])
 def test_ctrl_c_ends_the_fleet_and_says_so(folder: Path, system: str) -> None:
-    silent_model = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m")
-    typed = command("demo", str(folder), "--system", system, *silent_model)
-    with subprocess.Popen(
-        typed, env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, bufsize=1
-    ) as running:
+    no_model = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m")
+    with started("demo", str(folder), "--system", system, *no_model) as running:
         assert running.stdout is not None
         assert running.stderr is not None
         for line in running.stdout:
@@ -146,9 +151,7 @@ def test_ctrl_c_ends_the_fleet_and_says_so(folder: Path, system: str) -> None:
 
 @pytest.mark.slow
 def test_the_simulator_prints_its_address_and_serves_until_it_is_interrupted() -> None:
-    with subprocess.Popen(
-        command("simulate"), env=environment(), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as running:
+    with started("simulate") as running:
         assert running.stdout is not None
         assert running.stderr is not None
         assert running.stdout.readline().startswith("http://127.0.0.1:")

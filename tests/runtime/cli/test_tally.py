@@ -2,6 +2,7 @@
 
 from amrita_fleet import Notice
 from amrita_fleet.protocols.ids import AgentId, RunId
+from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import NoticeType
 from amrita_fleet.runtime.cli.tally import Letter, Tally
 
@@ -24,16 +25,16 @@ def sent(message: str = "m1") -> Notice:
 
 
 def consumed(message: str = "m1") -> Notice:
-    data = {"id": message, "sender": "ana"}
-    return Notice(NoticeType.MAIL, "consumed", BOB, "from ana: hello: you", step=5, data=dict(data))
+    data: dict[str, Json] = {"id": message, "sender": "ana"}
+    return Notice(NoticeType.MAIL, "consumed", BOB, "from ana: hello: you", step=5, data=data)
 
 
 def test_a_run_is_open_until_it_is_finished() -> None:
     tally = tallied(started())
     assert tally.open == {RUN: ANA}
     assert not tally.over(RUN, ANA)
-    facts = {"outcome": "stalled", "text": "t", "reason": "r", "tokens": 7, "rounds": 3}
-    tally.add(Notice(NoticeType.RUN, "finished", ANA, "stalled: r", RUN, 4, dict(facts)))
+    facts: dict[str, Json] = {"outcome": "stalled", "text": "t", "reason": "r", "tokens": 7, "rounds": 3}
+    tally.add(Notice(NoticeType.RUN, "finished", ANA, "stalled: r", RUN, 4, facts))
     assert tally.over(RUN, ANA)
     assert tally.open == {}
     (end,) = tally.ends_of(ANA)
@@ -56,14 +57,14 @@ def test_a_letter_has_the_steps_of_both_its_ends_whichever_is_heard_of_first() -
 
 
 def test_a_letter_that_was_never_consumed_says_why() -> None:
-    data = {"id": "m1", "sender": "ana", "refusal": "stopped"}
-    dead = Notice(NoticeType.MAIL, "dead", BOB, "m1 from ana was never consumed: stopped", data=dict(data))
+    data: dict[str, Json] = {"id": "m1", "sender": "ana", "refusal": "stopped"}
+    dead = Notice(NoticeType.MAIL, "dead", BOB, "m1 from ana was never consumed: stopped", data=data)
     assert tallied(sent(), dead).letters == {"m1": Letter("m1", "ana", "bob", "hello: you", sent=2, lost="stopped")}
 
 
 def test_a_letter_that_was_refused_says_why() -> None:
-    data = {"id": "m1", "recipient": "bob", "refusal": "full"}
-    refused = Notice(NoticeType.MAIL, "refused", ANA, "to bob: hello", step=3, data=dict(data))
+    data: dict[str, Json] = {"id": "m1", "recipient": "bob", "refusal": "full"}
+    refused = Notice(NoticeType.MAIL, "refused", ANA, "to bob: hello", step=3, data=data)
     assert tallied(refused).letters == {"m1": Letter("m1", "ana", "bob", "hello", sent=3, lost="full")}
 
 

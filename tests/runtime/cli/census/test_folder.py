@@ -43,6 +43,13 @@ def test_a_file_is_no_folder(folder: Path) -> None:
         read_folder(folder / "a.txt")
 
 
+def test_a_file_that_is_lost_meanwhile_is_named(folder: Path) -> None:
+    counted = read_folder(folder)
+    (folder / "deep" / "c.txt").unlink()
+    with pytest.raises(FolderUnusable, match=r"its file deep/c\.txt is lost"):
+        list(counted.contents(0, 4))
+
+
 def test_an_empty_folder_is_refused(tmp_path: Path) -> None:
     with pytest.raises(FolderUnusable, match="no files in it that could be counted"):
         read_folder(tmp_path)

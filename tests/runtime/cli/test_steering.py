@@ -1,0 +1,98 @@
+"""`ps`, `send` and `stop`: a running fleet, from another terminal."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from amrita_fleet.runtime.cli.status import Status
+
+pytestmark = pytest.mark.ray
+
+SOURCE = Path(__file__).resolve().parents[3] / "src"
+
+OWNER = """
+import asyncio, sys
+from amrita_fleet import Agent, Fleet
+from amrita_fleet.protocols.providers.scripted import say, scripted
+
+async def own() -> None:
+    async with Fleet("watched", limit=100_000) as fleet:
+        await fleet.spawn(Agent(preset=scripted(say("heard"), say("again"))), ["ana", "bob"])
+        import ray
+        print(ray.get_runtime_context().gcs_address, flush=True)
+        await asyncio.to_thread(sys.stdin.read)
+
+asyncio.run(own())
+"""
+
+
+@pytest.fixture(scope="module")
+def address() -> Iterator[str]:
+    """Where Ray runs with a fleet that another process owns; its agents idle."""
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    with subprocess.Popen(
+        [sys.executable, "-c", OWNER], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as owner:
+        assert owner.stdout is not None
+        yield owner.stdout.readline().strip()
+        owner.communicate()
+
+
+def typed(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), **more}
+    command = [sys.executable, "-m", "amrita_fleet", *arguments]
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+
+
+def rows(address: str) -> dict[str, dict[str, Any]]:
+    done = typed("ps", "--json", "--address", address)
+    assert (done.returncode, done.stderr) == (Status.OK, "")
+    told: dict[str, Any] = json.loads(done.stdout)
+    assert told["fleet"] == "watched"
+    return {row["agent"]: row for row in told["agents"]}
+
+
+def test_agents_are_listed_messaged_and_stopped(address: str) -> None:
+    assert list(rows(address)) == ["ana", "bob"]
+    table = typed("ps", "--fleet", "watched", RAY_ADDRESS=address)
+    assert "ana" in table.stdout
+    sent = typed("send", "ana", "Hello.", "--json", "--address", address)
+    assert (sent.returncode, json.loads(sent.stdout)["state"]) == (Status.OK, "accepted")
+    stopped = typed("stop", "bob", "--address", address)
+    assert (stopped.returncode, stopped.stdout) == (Status.OK, "stopped: bob\n")
+    after = rows(address)
+    assert (after["bob"]["phase"], after["ana"]["consumed"]) == ("stopped", 1)
+    refused = typed("send", "bob", "Hello?", "--address", address)
+    assert refused.returncode == Status.FAILED
+    assert refused.stderr.startswith("amrita-fleet: The channel of 'bob' is closed:") or "stopped" in refused.stdout
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"),
+    [
+        (("send", "anna", "Hello."), Status.BAD_INPUT, "The fleet has no agent named 'anna'. Did you mean ana?"),
+        (("stop", "nobody"), Status.BAD_INPUT, "The fleet has no agent named 'nobody'."),
+        (("ps", "--fleet", "other"), Status.FAILED, "no fleet named 'other': there are watched."),
+    ],
+)
+def test_what_is_not_there_is_told(address: str, arguments: tuple[str, ...], status: Status, sentence: str) -> None:
+    done = typed(*arguments, "--address", address)
+    assert (done.returncode, done.stdout) == (status, "")
+    assert done.stderr.startswith("amrita-fleet: ")
+    assert done.stderr.endswith(f"{sentence}\n")
+
+
+@pytest.mark.parametrize("command", ["ps", "demo"])
+def test_a_ray_that_is_not_there_is_told(command: str, tmp_path: Path) -> None:
+    (tmp_path / "a.txt").write_text("a text")
+    arguments = (command, str(tmp_path)) if command == "demo" else (command,)
+    done = typed(*arguments, RAY_ADDRESS="127.0.0.1:9")
+    assert done.returncode == Status.FAILED
+    assert done.stderr.count("\n") == 1
+    assert "nothing answers at 127.0.0.1:9" in done.stderr
