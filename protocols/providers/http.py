@@ -81,10 +81,10 @@ class HttpProvider:
                 reply = await self._attempt(draft, draft.body(output), watch)
         except TimeoutError:
             sentence = f"{self._address} gave no whole answer within {limit:g} s."
-            raise StreamBroken(sentence=sentence) from None
+            raise self._quotable(StreamBroken(sentence=sentence)) from None
         except ProviderError as error:
-            raise self._without_key(error) from None
-        return reply if reply.request_id else replace(reply, request_id=f"local-{uuid4().hex}")
+            raise self._quotable(error) from None
+        return reply if reply.request_id else replace(reply, request_id=own_id())
 
     async def aclose(self) -> None:
         """Close connections. Safe to call twice."""
@@ -175,18 +175,21 @@ class HttpProvider:
                 raise
         return reader.close()
 
-    def _without_key(self, error: ProviderError) -> ProviderError:
-        """The error, its words without the key that some providers repeat in theirs."""
+    def _quotable(self, error: ProviderError) -> ProviderError:
+        """The error with an id, and its words without the key that some providers repeat in theirs."""
         key = self._line.key if self._line else ""
-        if len(key) < SHORT_KEY or key not in error.sentence:
-            return error
         return type(error)(
-            sentence=error.sentence.replace(key, "***"),
+            sentence=error.sentence.replace(key, "***") if len(key) >= SHORT_KEY else error.sentence,
             status=error.status,
-            request_id=error.request_id,
+            request_id=error.request_id or own_id(),
             after=error.after,
             billed=error.billed,
         )
+
+
+def own_id() -> str:
+    """An id of ours, for what a provider gave none."""
+    return f"local-{uuid4().hex}"
 
 
 @cache

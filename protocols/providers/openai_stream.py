@@ -92,7 +92,7 @@ class ChatStream:
         except ValueError:
             raise self._broken(f"The stream has an event that is no JSON: {data[:SHOWN]}") from None
         if is_error(event):
-            raise error_in_answer(self._headers, event, streamed=True)
+            raise error_in_answer(self._headers, event, streamed=True, known_id=self._request_id)
         return self._take_event(mapping(event))
 
     def _take_event(self, event: Mapping[str, Json]) -> tuple[Delta, ...]:

@@ -147,22 +147,25 @@ def refusal(status: int, headers: Mapping[str, str], body: bytes) -> ProviderErr
     return classify(status, headers, read_body(body))
 
 
-def error_in_answer(headers: Mapping[str, str], answer: Json, *, streamed: bool = False) -> ProviderError:
+def error_in_answer(
+    headers: Mapping[str, str], answer: Json, *, streamed: bool = False, known_id: str = ""
+) -> ProviderError:
     """The error that an answer of status 200, or one event of it, holds; what was billed is unknown.
 
-    One of no known kind is final for a whole answer; in a stream it is an answer that broke off.
+    One of no known kind is final for a whole answer; in a stream it is an answer that broke off. `known_id` is the id
+    that earlier events of the stream gave.
     """
     complaint = read_error(answer)
     status = complaint.status or max((STATUS_OF_CODE.get(code, 0) for code in complaint.codes), default=0)
     if not status and streamed and not complaint.codes & (FILTER_CODES | OVERFLOW_CODES | QUOTA_CODES):
         told = complaint.sentence or "no reason given"
         sentence = f"The provider broke off its answer: {told}"
-        return StreamBroken(sentence=sentence, request_id=request_id(headers, complaint.answer))
-    return classify(status or HTTPStatus.BAD_REQUEST.value, headers, complaint, billed=True)
+        return StreamBroken(sentence=sentence, request_id=request_id(headers, complaint.answer) or known_id)
+    return classify(status or HTTPStatus.BAD_REQUEST.value, headers, complaint, billed=True, known_id=known_id)
 
 
 def classify(
-    status: int, headers: Mapping[str, str], complaint: Complaint, *, billed: bool | None = None
+    status: int, headers: Mapping[str, str], complaint: Complaint, *, billed: bool | None = None, known_id: str = ""
 ) -> ProviderError:
     """The first kind that fits."""
     after = retry_after(headers, complaint.error, complaint.sentence)
@@ -172,7 +175,7 @@ def classify(
     return kind(
         sentence=f"{cause} ({status}){told}",
         status=status,
-        request_id=request_id(headers, complaint.answer),
+        request_id=request_id(headers, complaint.answer) or known_id,
         after=after,
         billed=billed,
     )

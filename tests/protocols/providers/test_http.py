@@ -147,7 +147,7 @@ async def test_a_refused_connection_names_the_address_and_the_cause() -> None:
     provider = connect(preset("http://127.0.0.1:9/v1"))
     with pytest.raises(ProviderUnreachable) as caught:
         await ask(provider)
-    assert str(caught.value) == "http://127.0.0.1:9/v1 refused the connection."
+    assert caught.value.sentence == "http://127.0.0.1:9/v1 refused the connection."
     assert not caught.value.billed
 
 
@@ -183,7 +183,7 @@ async def test_an_address_that_is_none_is_a_bad_request() -> None:
 
 async def test_an_answer_that_never_comes_is_given_up_after_the_time_out(server: Server) -> None:
     error = await fail_once(StreamBroken, server, HANG, config=ModelConfig(timeout=0.2))
-    assert str(error) == f"{server.url} gave no whole answer within 0.2 s."
+    assert error.sentence == f"{server.url} gave no whole answer within 0.2 s."
     assert error.billed
 
 
@@ -334,3 +334,9 @@ def test_connecting_loads_no_httpx() -> None:
 async def test_nothing_is_left_behind(server: Server) -> None:
     await ask_once(server, sse(CHUNK % "a", "[DONE]", whole=False), config=ModelConfig(stream=True))
     gc.collect()  # an unclosed connection or generator would warn here, and warnings are errors
+
+
+async def test_an_error_without_an_id_gets_one_of_ours_to_be_found_by(server: Server) -> None:
+    error = await fail_once(BadRequest, server, http(400, '{"error":{"message":"no"}}'))
+    assert error.request_id.startswith("local-")
+    assert error.request_id in str(error)

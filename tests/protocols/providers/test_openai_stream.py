@@ -206,3 +206,11 @@ def test_the_beginning_of_a_stream_is_never_another_answer(name: str) -> None:
             continue
         assert (reply.message, reply.finish) == (expected.message, expected.finish)
         assert reply.usage == expected.usage or reply.usage.estimated
+
+
+def test_an_error_in_a_stream_keeps_the_id_that_the_events_before_it_gave() -> None:
+    reader = ADAPTER.stream({}, DRAFT)
+    reader.feed(b'data: {"id":"c7","choices":[{"delta":{"content":"a"}}]}\n\n')
+    with pytest.raises(BadRequest) as caught:
+        reader.feed(b'data: {"error":{"message":"no","status_code":400}}\n\n')
+    assert caught.value.request_id == "c7"
