@@ -27,7 +27,7 @@ def test_a_byte_order_mark_is_no_part_of_json() -> None:
 
 
 @pytest.mark.parametrize(("raw", "objects"), [('{"a":1}', True), ("[1]", False), ("5", False), ("{}{}", False)])
-def test_only_an_object_is_an_object(raw: str, objects: bool) -> None:  # noqa: FBT001
+def test_only_an_object_is_an_object(raw: str, objects: bool) -> None:
     assert is_object(raw) is objects
 
 

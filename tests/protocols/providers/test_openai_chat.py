@@ -163,7 +163,7 @@ class TestTurns:
         ("mode", "plain", "calling"),
         [("never", False, False), ("by-tool", False, True), ("optional", True, True)],
     )
-    def test_the_thinking_filter_works_on_copies(self, mode: str, plain: bool, calling: bool) -> None:  # noqa: FBT001
+    def test_the_thinking_filter_works_on_copies(self, mode: str, plain: bool, calling: bool) -> None:
         using = preset(thinking_config=ThinkingConfig(content_mode=ContentMode(mode)))
         thought = Message(Role.ASSISTANT, "x", reasoning_content="t", extra={"reasoning_details": [1], "other": 1})
         acted = replace(thought, calls=(ToolCall("c", "f", "{}"),))
