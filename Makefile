@@ -36,8 +36,8 @@ test-fast:  ## seconds: no cluster, nothing slow
 test-ray:  ## only what needs a cluster
 	$(PYTEST) -m "ray and not slow"
 
-test-all:  ## every test
-	$(PYTEST) -m ""
+test-all:  ## every test, property tests at length
+	$(PYTEST) -m "" --hypothesis-profile=long
 
 bench:  ## print the measurements of benchmarks/
 	@set -e; for script in $(wildcard benchmarks/[a-z]*.py); do echo "== $$script"; $(PYTHON) "$$script"; done
