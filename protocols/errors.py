@@ -26,11 +26,12 @@ calling its constructor (an exception with a keyword-only constructor and no `__
 Ray call as `UnserializableException`).
 """
 
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypedDict, Unpack, cast
 
 __all__ = (
     "AuthRefused",
     "BadRequest",
+    "Circumstances",
     "ContentRefused",
     "ContextOverflow",
     "DecodeError",
@@ -126,6 +127,15 @@ class UndefinedAdapter(PresetInvalid):
         self.nearest = nearest
 
 
+class Circumstances(TypedDict, total=False):
+    """What every `ProviderError` can be told beside its sentence."""
+
+    status: int | None
+    request_id: str
+    after: float | None
+    billed: bool | None
+
+
 class ProviderError(FleetError):
     """A model provider refused or failed.
 
@@ -159,16 +169,11 @@ class ProviderError(FleetError):
         if billed is not None:
             self.billed = billed
 
-    @classmethod
-    def like(cls, other: "ProviderError") -> Self:
-        """The same facts under another class of the tree."""
-        return cls(
-            sentence=other.sentence,
-            status=other.status,
-            request_id=other.request_id,
-            after=other.after,
-            billed=other.billed,
-        )
+    def quoted(self, sentence: str, request_id: str) -> Self:
+        """The same facts in other words, and under another id."""
+        words = ProviderError(sentence=sentence, request_id=request_id)
+        facts = self.__dict__ | {"sentence": words.sentence, "request_id": request_id}
+        return cast("Self", rebuild(type(self), words.args, facts))
 
 
 class ProviderBusy(ProviderError):
@@ -198,7 +203,20 @@ class StreamBroken(ProviderError):
 
 
 class ContextOverflow(ProviderError):
-    """The request is longer than the model's window."""
+    """The request is longer than the model's window.
+
+    Attributes:
+        tokens: How long it is, where the provider said so.
+        limit: How long it may be, where the provider said so.
+    """
+
+    def __init__(
+        self, *, sentence: str, tokens: int | None = None, limit: int | None = None, **facts: Unpack[Circumstances]
+    ) -> None:
+        """Keep the facts."""
+        super().__init__(sentence=sentence, **facts)
+        self.tokens = tokens
+        self.limit = limit
 
 
 class AuthRefused(ProviderError):

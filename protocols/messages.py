@@ -62,6 +62,9 @@ class Message:
 
     `reasoning_content`, `reasoning_signature` and `extra` are what a provider sent beside the text; they go back
     verbatim to the profile they came from and are never edited.
+
+    Attributes:
+        profile: The provider family it came from (`profiles.Profile.name`); empty for what no provider said.
     """
 
     role: Role
@@ -70,6 +73,7 @@ class Message:
     reasoning_content: str | None = None
     reasoning_signature: str | None = None
     extra: Extra = field(default_factory=dict[str, Json])
+    profile: str = ""
 
 
 Turn: TypeAlias = Message | ToolResult
@@ -86,6 +90,7 @@ class Usage:
         cached: The part of `prompt` that was read from a cache.
         reasoning: The part of `completion` that was reasoning.
         estimated: The provider gave no count; these are our estimate.
+        raw: The provider's own numbers, under its own names.
     """
 
     prompt: int
@@ -93,6 +98,7 @@ class Usage:
     cached: int = 0
     reasoning: int = 0
     estimated: bool = False
+    raw: Extra = field(default_factory=dict[str, Json], compare=False)
 
     @property
     def total(self) -> int:

@@ -6,80 +6,21 @@ the first model call.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
-from difflib import get_close_matches
-from enum import StrEnum
-from typing import Any, ClassVar, Self, cast
+from dataclasses import dataclass, field
+from typing import Any
 
 from .adapters import check_protocol
 from .errors import PresetInvalid
+from .profiles import Profile, profile_for
 from .secret import Secret
+from .strict import Strict
+from .thinking import ContentMode, ThinkingConfig
 
 __all__ = ("ContentMode", "ModelConfig", "ModelPreset", "Secret", "Strict", "ThinkingConfig")
 
-
-class Strict:
-    """Base of frozen dataclasses that refuse unknown fields by name and can be read from a mapping."""
-
-    hints: Mapping[str, str] = {}
-
-    # What pydantic reads for `parse`: by itself it lets unknown fields of nested dataclasses fall.
-    __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
-
-    def __new__(cls, *_args: object, **given: object) -> Self:
-        """Refuse a field that the class does not have, naming the nearest one.
-
-        Raises:
-            PresetInvalid: There is no such field.
-        """
-        known = [f.name for f in fields(cast("Any", cls))]
-        for name in given:
-            if name not in known:
-                raise PresetInvalid(field=name, reason=cls._unknown(name, known))
-        return super().__new__(cls)
-
-    @classmethod
-    def _unknown(cls, name: str, known: list[str]) -> str:
-        if name in cls.hints:
-            return f"{cls.__name__} has no field {name!r}: {cls.hints[name]}"
-        near = get_close_matches(name, known, n=1)
-        advice = f"did you mean {near[0]!r}?" if near else f"it has {', '.join(known)}."
-        return f"{cls.__name__} has no field {name!r}: {advice}"
-
-    @classmethod
-    def parse(cls, given: Mapping[str, Any]) -> Self:
-        """Read one from plain data, nested fields included, with every value checked by pydantic.
-
-        Raises:
-            PresetInvalid: A field is unknown or a value has the wrong type.
-        """
-        from pydantic import TypeAdapter, ValidationError
-
-        cls.__new__(cls, **dict.fromkeys(given))
-        try:
-            return TypeAdapter(cls).validate_python(dict(given))
-        except ValidationError as error:
-            first = error.errors(include_url=False)[0]
-            where = ".".join(str(part) for part in first["loc"]) or cls.__name__
-            what = first["msg"].removeprefix("Value error, ").removesuffix(".")
-            raise PresetInvalid(field=where, reason=f"{cls.__name__}.{where}: {what}.") from None
-
-
-class ContentMode(StrEnum):
-    """Which reasoning goes back to the provider: none, that of tool turns, or whatever there is."""
-
-    NEVER = "never"
-    BY_TOOL = "by-tool"
-    OPTIONAL = "optional"
-
-
-@dataclass(frozen=True, kw_only=True)
-class ThinkingConfig(Strict):
-    """Thinking: whether it is asked for, and which of it goes back."""
-
-    enabled: bool = False
-    content_mode: ContentMode = ContentMode.OPTIONAL
-    budget_tokens: int | None = None
+SPOKEN_OVER_HTTP = frozenset({"openai", "__main__", "anthropic", "claude"})
+OWN_URLS = dict.fromkeys(("anthropic", "claude"), "https://api.anthropic.com/v1")
+UNFORCED = frozenset({None, "auto", "none"})
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -92,6 +33,7 @@ class ModelConfig(Strict):
         temperature: As the provider defines it; None leaves it out.
         top_p: As the provider defines it; None leaves it out.
         timeout: Seconds one call may take, from the first byte sent to the last byte read.
+        prompt_cache: Mark what stays the same from call to call, for providers that cache only what is marked.
     """
 
     stream: bool = False
@@ -99,6 +41,7 @@ class ModelConfig(Strict):
     temperature: float | None = None
     top_p: float | None = None
     timeout: float = 300.0
+    prompt_cache: bool = False
 
     def __post_init__(self) -> None:
         """Refuse values that cannot work."""
@@ -114,13 +57,15 @@ class ModelPreset(Strict):
 
     Attributes:
         model: The provider's name of the model.
-        base_url: Where the wire format's paths begin, as in `https://host/v1`.
+        base_url: Where the wire format's paths begin, as in `https://host/v1`; only Anthropic's may be left out.
         api_key: The key, or where it is read from.
         protocol: The adapter: `"openai"` (also `"__main__"`), or one that was registered.
         config: How the model is asked.
         thinking_config: Whether it thinks.
         extra_body: Fields of one provider, put into the request's body as they are.
         extra_headers: Headers added to each request.
+        profile: The provider family by name, or facts about it that differ (see `profiles.Profile`), with the family
+            they are `like`; empty: it is known by its address and model.
     """
 
     hints = {  # noqa: RUF012  read-only by its type in Strict
@@ -136,15 +81,56 @@ class ModelPreset(Strict):
     thinking_config: ThinkingConfig = field(default_factory=ThinkingConfig)
     extra_body: Mapping[str, Any] = field(default_factory=dict[str, Any])
     extra_headers: Mapping[str, str] = field(default_factory=dict[str, str])
+    profile: str | Mapping[str, Any] = ""
 
     def __post_init__(self) -> None:
-        """Refuse an unknown protocol and an address that is none."""
+        """Hide a key that was given as a text; refuse an unknown protocol, an address or a part that is none."""
+        object.__setattr__(self, "api_key", Secret.read(self.api_key))
         check_protocol(self.protocol)
-        if self.protocol in {"openai", "__main__"} and not self.base_url.startswith(("http://", "https://")):
+        for name, part in (("config", ModelConfig), ("thinking_config", ThinkingConfig)):
+            if not isinstance(given := getattr(self, name), part):
+                reason = f"ModelPreset.{name} must be a {part.__name__}, not {given!r}: use {part.__name__}(...)."
+                raise PresetInvalid(field=name, reason=reason)
+        if not self.base_url and self.protocol in OWN_URLS:
+            object.__setattr__(self, "base_url", OWN_URLS[self.protocol])
+        if self.protocol in SPOKEN_OVER_HTTP and not self.base_url.startswith(("http://", "https://")):
             reason = f"ModelPreset.base_url must begin with http:// or https://, not {self.base_url!r}."
             raise PresetInvalid(field="base_url", reason=reason)
+        self._check_thinking()
+
+    def _check_thinking(self) -> None:
+        """Refuse what the provider would refuse, or answer with nothing."""
+        facts, thinking, cap = self.facts, self.thinking_config, self.config.max_tokens
+        if not (thinking.enabled or facts.thinks):
+            return
+        if not thinking.content_mode.covers(facts.needs):
+            mode = thinking.content_mode.value
+            reason = f"content_mode {mode!r} cannot work: {facts.name} refuses requests without its reasoning."
+            raise PresetInvalid(field="thinking_config.content_mode", reason=reason)
+        if thinking.enabled and facts.reasoning_in_cap and (thinking.budget_tokens or 0) >= cap:
+            reason = f"budget_tokens must be below max_tokens ({cap}): at {facts.name} reasoning counts against it."
+            raise PresetInvalid(field="thinking_config.budget_tokens", reason=reason)
+        if not facts.forced_choice and is_forced(self.extra_body.get("tool_choice")):
+            reason = f"tool_choice can only be 'auto' or 'none' while {facts.name} thinks."
+            raise PresetInvalid(field="extra_body", reason=reason)
+
+    @property
+    def facts(self) -> Profile:
+        """What the provider is known to need.
+
+        Raises:
+            PresetInvalid: `profile` names none.
+        """
+        return profile_for(self.protocol, self.base_url, self.model, self.profile)
 
     @property
     def provider_key(self) -> str:
         """What shares one provider's rate limits: the address without its path."""
         return "/".join(self.base_url.split("/", 3)[:3]) or self.protocol
+
+
+def is_forced(choice: object) -> bool:
+    """Whether a `tool_choice`, a text or an object of either wire format, leaves the model no choice."""
+    if isinstance(choice, Mapping):
+        return choice.get("type") not in UNFORCED
+    return choice not in UNFORCED

@@ -41,10 +41,13 @@ Watcher: TypeAlias = Callable[[Delta], None]
 class Draft:
     """A request's JSON body, all but its output cap, in pieces that later requests use again.
 
+    Head and fragments of a request are the first bytes of every later one of the same conversation. Providers that
+    cache prompts by their beginning count on that.
+
     Attributes:
         turns: The turns it was made from.
         head: JSON text before the messages, tools included.
-        fragments: JSON text of each turn.
+        fragments: JSON text of each turn, with what joins it to the one before; it depends on no later turn.
         tail: JSON text after the messages, up to the number of the output cap.
         hidden_prompt: Tokens the provider adds unseen.
         tools: The tools in `head`.
@@ -59,7 +62,17 @@ class Draft:
 
     def body(self, output: int) -> bytes:
         """The whole body, which lets the model answer with at most `output` tokens."""
-        return b"%b%b%b%d}" % (self.head, b",".join(self.fragments), self.tail, output)
+        return b"%b%b%b%d}" % (self.head, b"".join(self.fragments), self.tail, output)
+
+    def kept(self, turns: tuple[Turn, ...]) -> tuple[bytes, ...]:
+        """The fragments that serve for the beginning of `turns` too."""
+        # Comparing tuples looks at identity first, so this costs next to nothing.
+        return self.fragments if turns[: len(self.turns)] == self.turns else ()
+
+    @property
+    def size(self) -> int:
+        """Bytes of the body, but for the number of the output cap."""
+        return len(self.head) + sum(map(len, self.fragments)) + len(self.tail)
 
 
 class Provider(Protocol):

@@ -178,13 +178,8 @@ class HttpProvider:
     def _quotable(self, error: ProviderError) -> ProviderError:
         """The error with an id, and its words without the key that some providers repeat in theirs."""
         key = self._line.key if self._line else ""
-        return type(error)(
-            sentence=error.sentence.replace(key, "***") if len(key) >= SHORT_KEY else error.sentence,
-            status=error.status,
-            request_id=error.request_id or own_id(),
-            after=error.after,
-            billed=error.billed,
-        )
+        sentence = error.sentence.replace(key, "***") if len(key) >= SHORT_KEY else error.sentence
+        return error.quoted(sentence, error.request_id or own_id())
 
 
 def own_id() -> str:

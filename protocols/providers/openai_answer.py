@@ -1,14 +1,13 @@
 """The message of a chat completion, read into a `Reply`; for whole answers and, once folded, for streamed ones."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 
 from ..errors import BadRequest, StreamBroken
-from ..messages import Finish, Json, Message, Reply, Role, ToolCall
-from .assembly import identifier, own_extra
+from ..messages import Json, Message, Reply, Role
+from .answer import finish, read_calls, size, sound_fields
 from .base import Draft
-from .lenient import compact, items, mapping, parse, sound, text
+from .lenient import items, mapping, sound, text
 from .openai_turn import REASONING_SOURCES
 from .openai_usage import Counts
 
@@ -17,8 +16,6 @@ __all__ = ("Answer", "no_choices", "read_content", "usage_in")
 OWN_FIELDS = frozenset(
     {"role", "content", "tool_calls", "reasoning_content", "reasoning_signature", *REASONING_SOURCES}
 )
-CUT = frozenset({"length", "max_tokens", "model_length"})
-FILTERED = frozenset({"content_filter", "safety", "refusal"})
 BROKEN = frozenset({"error", "abort", "insufficient_system_resource"})
 
 
@@ -48,8 +45,8 @@ class Answer:
     counts: Counts
     request_id: str
 
-    def reply(self, draft: Draft) -> Reply:
-        """The reply.
+    def reply(self, draft: Draft, profile: str) -> Reply:
+        """The reply; `profile` is who answered.
 
         Raises:
             StreamBroken: The finish reason says that the provider gave up.
@@ -57,11 +54,11 @@ class Answer:
         if self.reason in BROKEN:
             sentence = f"The provider gave up its answer: finish_reason {self.reason}."
             raise StreamBroken(sentence=sentence, request_id=self.request_id)
-        message = self._message(len(draft.turns))
+        message = self._message(len(draft.turns), profile)
         usage = self.counts.usage(draft, size(message))
         return Reply(message, usage, finish(self.reason, message.calls), self.request_id)
 
-    def _message(self, turn: int) -> Message:
+    def _message(self, turn: int, profile: str) -> Message:
         fields = self.fields
         content, thinking = read_content(fields.get("content"))
         content = content or text(fields.get("refusal"))
@@ -79,6 +76,7 @@ class Answer:
             reasoning_content=None if reasoning is None else sound(reasoning),
             reasoning_signature=signature if isinstance(signature, str) else None,
             extra=sound_fields(extra),
+            profile=profile,
         )
 
 
@@ -102,68 +100,3 @@ def read_reasoning(fields: Mapping[str, Json], thinking: str) -> tuple[str | Non
         return thinking, "content"
     empty = fields.get("reasoning_content")
     return (empty if isinstance(empty, str) else None), ""
-
-
-def read_calls(calls: list[Json], turn: int) -> tuple[ToolCall, ...]:
-    """The calls of a message, each with an id that no other call of it has.
-
-    Args:
-        calls: As received.
-        turn: Number of the answer in the conversation, which makes ids of our own unlike those of other answers.
-    """
-    taken = {identifier(mapping(call).get("id")) for call in calls}
-    used: set[str] = set()
-    read: list[ToolCall] = []
-    for place, call in enumerate(calls):
-        fields = mapping(call)
-        function = mapping(fields.get("function"))
-        own = sound(identifier(fields.get("id")))
-        unique = own if own and own not in used else new_id(f"call_{turn}_{place}", taken | used)
-        used.add(unique)
-        arguments = sound(read_arguments(function.get("arguments")))
-        read.append(ToolCall(unique, sound(text(function.get("name"))), arguments, sound_fields(own_extra(fields))))
-    return tuple(read)
-
-
-def new_id(wanted: str, taken: set[str]) -> str:
-    """The id, or a longer one when it is taken."""
-    return wanted if wanted not in taken else new_id(f"{wanted}_", taken)
-
-
-def read_arguments(arguments: Json) -> str:
-    """Arguments as JSON text; for none at all, in any of the ways seen, an empty object."""
-    if not isinstance(arguments, str):
-        return "{}" if arguments is None else compact(arguments)
-    return "{}" if arguments.strip() in {"", "null"} else arguments
-
-
-def sound_fields(fields: dict[str, Json]) -> dict[str, Json]:
-    """The fields without lone surrogates."""
-    return mapping(parse(sound(compact(fields)))) if fields else fields
-
-
-def finish(reason: str, calls: tuple[ToolCall, ...]) -> Finish:
-    """Why the model stopped. Whether there are calls decides, unless the answer was cut or filtered."""
-    if reason in CUT or any(is_cut(call.arguments) for call in calls):
-        return Finish.LENGTH
-    if reason in FILTERED:
-        return Finish.FILTER
-    return Finish.CALLS if calls else Finish.STOP
-
-
-def is_cut(arguments: str) -> bool:
-    """Whether a JSON text ends in the middle: some servers call that a finished call."""
-    try:
-        parse(arguments)
-    except json.JSONDecodeError as error:
-        return error.pos >= len(arguments.rstrip()) or error.msg.startswith("Unterminated string")
-    except ValueError:
-        return False
-    return False
-
-
-def size(message: Message) -> int:
-    """Bytes of all that the model wrote."""
-    written = [message.content, message.reasoning_content or ""]
-    written += [part for call in message.calls for part in (call.name, call.arguments)]
-    return sum(len(part.encode()) for part in written)

@@ -1,28 +1,29 @@
 """Token counts of chat completions, as providers send them and as they are meant."""
 
-from typing import NamedTuple
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from ..messages import Json, Usage
 from .base import Draft
+from .estimate import estimate
 from .lenient import count, mapping
 
 __all__ = ("Counts",)
-
-BYTES_PER_TOKEN = 3
-"""For estimates, which should rather be too high: English text has about four, other scripts fewer."""
 
 CACHED_FIELDS = ("prompt_cache_hit_tokens", "cached_tokens")
 """Where DeepSeek and Kimi say what OpenAI says under `prompt_tokens_details`."""
 
 
-class Counts(NamedTuple):
-    """What a provider counted; 0 where it said nothing."""
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """What a provider counted, 0 where it said nothing; and `raw`, the object in which it did."""
 
     prompt: int = 0
     completion: int = 0
     total: int = 0
     cached: int = 0
     reasoning: int = 0
+    raw: Mapping[str, Json] = field(default_factory=dict[str, Json])
 
     @classmethod
     def read(cls, usage: Json) -> "Counts":
@@ -36,11 +37,19 @@ class Counts(NamedTuple):
             total=count(fields.get("total_tokens")),
             cached=max(map(count, (asked.get("cached_tokens"), *map(fields.get, CACHED_FIELDS)))),
             reasoning=count(answered.get("reasoning_tokens")),
+            raw=fields,
         )
 
     def merge(self, later: "Counts") -> "Counts":
         """The larger of each: within one stream counts are running totals, never shares to be added up."""
-        return Counts(*map(max, self, later))
+        return Counts(
+            prompt=max(self.prompt, later.prompt),
+            completion=max(self.completion, later.completion),
+            total=max(self.total, later.total),
+            cached=max(self.cached, later.cached),
+            reasoning=max(self.reasoning, later.reasoning),
+            raw={**self.raw, **later.raw},
+        )
 
     def usage(self, draft: Draft, answer: int) -> Usage:
         """The counts as they are meant; what is missing is estimated from bytes.
@@ -52,13 +61,6 @@ class Counts(NamedTuple):
         # Some providers leave reasoning out of `completion_tokens`; it is in the total all the same.
         completion = max(self.completion, self.total - self.prompt)
         if not self.prompt or (answer and not completion):
-            return self._estimate(draft, answer, completion)
-        return Usage(self.prompt, completion, min(self.cached, self.prompt), min(self.reasoning, completion))
-
-    def _estimate(self, draft: Draft, answer: int, completion: int) -> Usage:
-        asked = len(draft.head) + sum(map(len, draft.fragments)) + len(draft.tail)
-        return Usage(
-            prompt=self.prompt or asked // BYTES_PER_TOKEN + 1,
-            completion=completion if self.prompt and completion else answer // BYTES_PER_TOKEN + 1,
-            estimated=True,
-        )
+            return estimate(draft, answer, self.prompt, completion, self.raw)
+        cached, reasoning = min(self.cached, self.prompt), min(self.reasoning, completion)
+        return Usage(self.prompt, completion, cached, reasoning, raw=self.raw)

@@ -12,6 +12,7 @@ from typing import Final
 from ..errors import (
     AuthRefused,
     BadRequest,
+    Circumstances,
     ContentRefused,
     ContextOverflow,
     ProviderBusy,
@@ -24,6 +25,7 @@ from ..messages import Json
 from .complaint import Complaint, read_body, read_error
 from .request_id import request_id
 from .retry_after import retry_after
+from .window import window
 
 __all__ = ("error_in_answer", "refusal")
 
@@ -43,6 +45,7 @@ QUOTA_CODES = frozenset({
 OVERFLOW_CODES = frozenset({
     "context_length_exceeded",
     "exceed_context_size_error",
+    "request_too_large",
     "too_many_prompt_tokens",
     "too_many_tokens",
 })  # fmt: skip
@@ -172,10 +175,11 @@ def classify(
     kinds = ((kind, cause) for fits, kind, cause in KINDS if fits(status, complaint, after))
     kind, cause = next(kinds, OTHERWISE)
     told = f": {complaint.sentence}" if complaint.sentence else "."
-    return kind(
-        sentence=f"{cause} ({status}){told}",
-        status=status,
-        request_id=request_id(headers, complaint.answer) or known_id,
-        after=after,
-        billed=billed,
+    sentence = f"{cause} ({status}){told}"
+    facts = Circumstances(
+        status=status, request_id=request_id(headers, complaint.answer) or known_id, after=after, billed=billed
     )
+    if kind is ContextOverflow:
+        tokens, limit = window(complaint)
+        return ContextOverflow(sentence=sentence, tokens=tokens, limit=limit, **facts)
+    return kind(sentence=sentence, **facts)

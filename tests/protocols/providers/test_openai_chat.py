@@ -212,7 +212,9 @@ class TestReply:
         usage: Json = {"prompt_tokens": 10, "completion_tokens": 3}
         message: Json = {"role": "assistant", "content": "yes", "reasoning_content": "hm", "annotations": [], "x": None}
         reply = self.read(answer(message, usage=usage), draft, **{"x-ds-trace-id": "d1"})
-        assert reply.message == Message(Role.ASSISTANT, "yes", reasoning_content="hm", extra={"annotations": []})
+        assert reply.message == Message(
+            Role.ASSISTANT, "yes", reasoning_content="hm", extra={"annotations": []}, profile="unknown"
+        )
         assert (reply.usage.prompt, reply.usage.completion, reply.usage.estimated) == (10, 3, False)
         assert (reply.finish, reply.request_id) == (Finish.STOP, "d1")
 

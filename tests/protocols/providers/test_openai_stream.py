@@ -62,7 +62,7 @@ SAMPLES = {"thinking": THINKING, "calling": CALLING, "crlf": CRLF}
 
 def test_text_and_reasoning_are_put_together() -> None:
     reply = read(THINKING)
-    assert reply.message == Message(Role.ASSISTANT, "4 \U0001f600", reasoning_content="I think.")
+    assert reply.message == Message(Role.ASSISTANT, "4 \U0001f600", reasoning_content="I think.", profile="unknown")
     assert (reply.usage, reply.finish, reply.request_id) == (Usage(7, 2), Finish.STOP, "c1")
 
 
