@@ -124,7 +124,7 @@ def test_plain_data_is_read_with_nested_sections() -> None:
         ({"lm": {}}, "lm"),
         ({"llm": {"max_retry": 1}}, "llm.max_retry"),
         ({"llm": {"max_retries": "many"}}, "llm.max_retries"),
-        ({"builtin": {"loop_reasoning_trigger": 1}}, "builtin"),
+        ({"builtin": {"loop_reasoning_trigger": 1}}, "builtin.loop_reasoning_trigger"),
     ],
 )
 def test_plain_data_that_cannot_work_is_refused_with_its_place(given: dict[str, Any], field: str) -> None:
