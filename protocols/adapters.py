@@ -12,6 +12,8 @@ from .errors import UndefinedAdapter
 __all__ = ("adapter_class", "check_protocol", "register")
 
 SHIPPED = {
+    "anthropic": "anthropic:Anthropic",
+    "claude": "anthropic:Anthropic",
     "openai": "openai_chat:OpenAIChat",
     "__main__": "openai_chat:OpenAIChat",
     "scripted": "scripted:Scripted",
