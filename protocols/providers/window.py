@@ -13,8 +13,9 @@ ASKED_AND_LIMIT: Final = (
     re.compile(rf"{NUMBER} (?:tokens )?(?:\+ \d+ )?> {NUMBER}"),
     re.compile(rf"too long: {NUMBER},? .*?length:? {NUMBER}"),
 )
-LIMIT: Final = re.compile(rf"(?:context length|context window|context size|limit)(?: is| of|:)? {NUMBER}")
+LIMIT: Final = re.compile(rf"(?:context (?:length|window|size)|limit)(?: for this model)?(?: is| of|:)? {NUMBER}")
 ASKED: Final = re.compile(rf"(?:requested|resulted in|request has)(?: about)? {NUMBER}")
+EXCESS: Final = re.compile(rf"exceeded by {NUMBER} tokens")
 
 
 def window(complaint: Complaint) -> tuple[int | None, int | None]:
@@ -26,7 +27,9 @@ def window(complaint: Complaint) -> tuple[int | None, int | None]:
     for pattern in ASKED_AND_LIMIT:
         if found := pattern.search(sentence):
             return number(found), number(found, 2)
-    asked, allowed = ASKED.search(sentence), LIMIT.search(sentence)
+    asked, allowed, excess = ASKED.search(sentence), LIMIT.search(sentence), EXCESS.search(sentence)
+    if allowed and excess:
+        return number(allowed) + number(excess), number(allowed)
     return asked and number(asked), allowed and number(allowed)
 
 
