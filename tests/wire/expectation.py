@@ -10,7 +10,7 @@ import yaml
 from pydantic import ConfigDict, TypeAdapter
 from pydantic.dataclasses import dataclass
 
-from amrita_fleet.protocols.errors import ProviderError
+from amrita_fleet.protocols.errors import ContextOverflow, ProviderError
 from amrita_fleet.protocols.messages import Finish, Message, Reply, ToolCall, Usage
 from amrita_fleet.protocols.providers.lenient import compact, parse
 
@@ -62,6 +62,7 @@ class Refusal:
     retryable: bool
     says: str
     after: float | None = None
+    window: tuple[int | None, int | None] = (None, None)
 
 
 Expectation: TypeAlias = Answer | Refusal
@@ -94,6 +95,7 @@ def refusal_seen(error: ProviderError, says: str) -> Refusal:
         retryable=error.retryable,
         says=part(says, str(error)),
         after=error.after,
+        window=(error.tokens, error.limit) if isinstance(error, ContextOverflow) else (None, None),
     )
 
 

@@ -8,10 +8,9 @@ from typing import Final
 
 import pytest
 
-from amrita_fleet.protocols.adapters import adapter_class
-from amrita_fleet.protocols.errors import UndefinedAdapter
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.presets import ModelConfig, ModelPreset
+from amrita_fleet.protocols.profiles import profile_for
 from amrita_fleet.protocols.providers.lenient import mapping, text
 
 __all__ = ("ABSENT", "WIRE", "Recording", "preset_for", "recordings")
@@ -24,7 +23,13 @@ FRAMING: Final = frozenset({"transfer-encoding", "content-length", "connection"}
 
 @dataclass(frozen=True)
 class Recording:
-    """One recorded answer. `body` is what came, decompressed; `model` is what was asked for, empty where unknown."""
+    """One recorded answer.
+
+    Attributes:
+        body: What came, decompressed.
+        url: Where the request went; empty where nobody knows.
+        model: What it asked for; empty where nobody knows.
+    """
 
     folder: str
     number: str
@@ -32,6 +37,7 @@ class Recording:
     headers: dict[str, str]
     body: bytes
     streamed: bool
+    url: str
     model: str
 
     @classmethod
@@ -50,6 +56,7 @@ class Recording:
             headers={name: value for name, value in headers.items() if name not in FRAMING},
             body=path.read_bytes(),
             streamed=path.suffix == ".sse",
+            url=text(meta.get("uri")),
             model=text(mapping(request).get("model")),
         )
 
@@ -75,14 +82,12 @@ def recordings(*, streamed: bool | None = None) -> list[object]:
 
 
 def preset_for(recording: Recording, base_url: str) -> ModelPreset:
-    """A preset of the recorded wire format; the test that asks is skipped while nobody speaks it."""
-    try:
-        adapter_class(recording.protocol)
-    except UndefinedAdapter as error:
-        pytest.skip(str(error))
+    """A preset for the provider that was recorded, which is now to be found at `base_url`."""
+    model = recording.model or "m"
     return ModelPreset(
         protocol=recording.protocol,
-        model=recording.model or "m",
+        model=model,
         base_url=base_url,
         config=ModelConfig(stream=recording.streamed, timeout=20),
+        profile=profile_for(recording.protocol, recording.url, model, "").name,
     )
