@@ -7,7 +7,7 @@ the first model call.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, cast
 
 from .adapters import check_protocol
 from .errors import PresetInvalid
@@ -132,5 +132,5 @@ class ModelPreset(Strict):
 def is_forced(choice: object) -> bool:
     """Whether a `tool_choice`, a text or an object of either wire format, leaves the model no choice."""
     if isinstance(choice, Mapping):
-        return choice.get("type") not in UNFORCED
+        return cast("Mapping[str, object]", choice).get("type") not in UNFORCED
     return choice not in UNFORCED

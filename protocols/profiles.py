@@ -3,7 +3,7 @@
 Sources: the API references of the providers; their own refusals, as recorded or reported.
 """
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass
 from difflib import get_close_matches
 from enum import StrEnum
@@ -284,11 +284,12 @@ def found(protocol: str, base_url: str, model: str) -> Profile:
     """The first family that the protocol means, else the host, else the model; else the unknown one."""
     host = base_url.partition("://")[2].partition("/")[0].lower()
     plain = model.rpartition("/")[2].lower()
-    for fits in (
+    signs: tuple[Callable[[Profile], bool], ...] = (
         lambda family: protocol in family.protocols,
         lambda family: any(part in host for part in family.hosts),
         lambda family: plain.startswith(family.models or ("\0",)),
-    ):
+    )
+    for fits in signs:
         if family := next(filter(fits, PROFILES), None):
             return family
     return PROFILES[-1]

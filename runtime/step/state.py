@@ -8,7 +8,7 @@ late, and the driver drops it.
 from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from functools import reduce
-from typing import ClassVar, Literal, NewType, TypeAlias
+from typing import ClassVar, Literal, NewType, TypeAlias, assert_never
 
 from ...protocols.ids import AgentId, MessageId, RunId
 from ...protocols.messages import ToolCall
@@ -327,3 +327,5 @@ def awaited(doing: Doing) -> tuple[Op, ...]:
             return tuple(slot.op for slot in slots if slot.op is not None and slot.output is None)
         case Idle() | Paused():
             return ()
+        case _ as unknown:
+            assert_never(unknown)

@@ -51,6 +51,22 @@ def test_a_long_body_is_cut() -> None:
     assert error.sentence == str(error) == "x" * BODY_SHOWN
 
 
+def test_one_error_can_be_known_to_differ_from_its_class() -> None:
+    assert StreamBroken(sentence="x", billed=False).billed is False
+    assert StreamBroken.billed is True
+
+
+def test_an_error_can_be_quoted_in_other_words_with_its_facts() -> None:
+    error = ContextOverflow(sentence="Too long.", tokens=9, limit=8, status=400)
+
+    quoted = error.quoted("The request is too long.", "r")
+
+    assert type(quoted) is ContextOverflow
+    assert str(quoted) == "The request is too long. (request_id=r)"
+    assert (quoted.tokens, quoted.limit, quoted.status, quoted.request_id) == (9, 8, 400, "r")
+    assert str(error) == "Too long."
+
+
 def test_facts_survive_a_process_border() -> None:
     error = ProviderBusy(sentence="Too many requests.", status=429, request_id="r", after=3.0)
 

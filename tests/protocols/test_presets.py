@@ -149,3 +149,55 @@ def test_models_at_one_address_share_its_limits(url: str, key: str) -> None:
 
 def test_a_provider_without_an_address_is_its_protocol() -> None:
     assert ModelPreset(model="m", protocol="scripted").provider_key == "scripted"
+
+
+def test_a_provider_is_known_by_its_protocol_then_its_address_then_its_model() -> None:
+    assert preset(protocol="anthropic", base_url="https://api.openai.com/v1").facts.name == "anthropic"
+    assert preset(base_url="https://api.openai.com/v1", model="qwen3").facts.name == "openai"
+    assert preset(model="qwen/Qwen3-8b").facts.name == "vllm"
+    assert preset().facts.name == "unknown"
+
+
+def test_a_profile_can_be_named_and_its_facts_replaced() -> None:
+    assert preset(profile="openai").facts.name == "openai"
+    found = preset(profile={"like": "openai", "hidden_prompt": 9}).facts
+    assert (found.cap, found.hidden_prompt) == ("max_completion_tokens", 9)
+    assert preset(profile={"hidden_prompt": 9}).facts.hidden_prompt == 9
+
+
+@pytest.mark.parametrize(
+    ("profile", "said"),
+    [("opnai", "did you mean 'openai'"), ("zzz", "known are anthropic"), ({"hiden_prompt": 1}, "hidden_prompt")],
+    ids=["nearly right", "unknown", "an unknown fact"],
+)
+def test_a_profile_that_is_none_is_refused(profile: object, said: str) -> None:
+    with pytest.raises(PresetInvalid, match=said):
+        preset(profile=profile)
+
+
+THINKING = ThinkingConfig(enabled=True, budget_tokens=100)
+
+
+def test_reasoning_that_a_provider_demands_cannot_be_withheld() -> None:
+    never = ThinkingConfig(enabled=True, content_mode=ContentMode.NEVER)
+
+    with pytest.raises(PresetInvalid, match="content_mode 'never' cannot work: anthropic") as caught:
+        preset(protocol="anthropic", thinking_config=never)
+
+    assert caught.value.field == "thinking_config.content_mode"
+    assert preset(thinking_config=never).thinking_config is never
+
+
+def test_thoughts_leave_room_for_an_answer() -> None:
+    with pytest.raises(PresetInvalid, match=r"budget_tokens must be below max_tokens \(100\)"):
+        preset(protocol="anthropic", thinking_config=THINKING, config=ModelConfig(max_tokens=100))
+
+
+@pytest.mark.parametrize("choice", ["required", {"type": "tool", "name": "look"}], ids=["a word", "an object"])
+def test_a_model_that_thinks_cannot_be_forced_to_call_where_the_provider_refuses_it(choice: object) -> None:
+    with pytest.raises(PresetInvalid, match="tool_choice can only be 'auto' or 'none' while anthropic thinks"):
+        preset(protocol="anthropic", thinking_config=THINKING, extra_body={"tool_choice": choice})
+
+
+def test_anthropics_address_may_be_left_out() -> None:
+    assert ModelPreset(model="m", protocol="claude").base_url == "https://api.anthropic.com/v1"
