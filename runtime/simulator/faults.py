@@ -2,8 +2,6 @@
 
 from dataclasses import dataclass
 
-from .errors import Refused
-
 __all__ = ("Faults",)
 
 
@@ -21,17 +19,6 @@ class Faults:
     busy_every: int = 0
     retry_after: float = 1.0
 
-    def check(self, number: int) -> None:
-        """Let request number `number` pass.
-
-        Raises:
-            Refused: It is one too many.
-        """
-        if self.busy_every and number % self.busy_every == 0:
-            raise Refused(
-                message=f"Rate limit reached for requests. Please try again in {self.retry_after:g}s.",
-                status=429,
-                kind="requests",
-                code="rate_limit_exceeded",
-                after=self.retry_after,
-            )
+    def hits(self, number: int) -> bool:
+        """Whether request number `number` is one too many."""
+        return self.busy_every > 0 and number % self.busy_every == 0

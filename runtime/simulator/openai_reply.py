@@ -5,17 +5,15 @@ from collections.abc import Iterator, Mapping
 
 from ...protocols.messages import Json
 from .errors import Refused
+from .pieces import pieces
 from .speech import Speech, SpokenCall
 
-__all__ = ("completion", "events", "models", "refusal")
-
-DELTA = 24
-"""Characters of text in one streamed delta."""
+__all__ = ("completion", "events", "failure", "models", "refusal")
 
 Fields = dict[str, Json]
 
 
-def completion(speech: Speech, *, created: int) -> Fields:
+def completion(speech: Speech, *, created: int, counted: bool = True) -> Fields:
     """The whole answer as one object; `created` is in Unix seconds."""
     message: Fields = {"role": "assistant", "content": None if speech.calls and not speech.text else speech.text}
     if speech.calls:
@@ -23,15 +21,23 @@ def completion(speech: Speech, *, created: int) -> Fields:
     if speech.reasoning is not None:
         message["reasoning_content"] = speech.reasoning
     choice: Fields = {"index": 0, "message": message, "logprobs": None, "finish_reason": finish_reason(speech)}
-    return {**head(speech, "chat.completion", created), "choices": [choice], "usage": usage(speech)}
+    whole: Fields = {**head(speech, "chat.completion", created), "choices": [choice]}
+    return {**whole, "usage": usage(speech)} if counted else whole
 
 
-def events(speech: Speech, *, created: int, include_usage: bool) -> Iterator[str]:
-    """The answer as server-sent events, `[DONE]` included; `created` is in Unix seconds."""
+def events(speech: Speech, *, created: int, include_usage: bool, twice: bool = False) -> Iterator[str]:
+    """The answer as server-sent events, `[DONE]` included.
+
+    Args:
+        speech: The answer.
+        created: Unix seconds.
+        include_usage: One more chunk holds the usage.
+        twice: Each call comes whole, and again, as from some providers.
+    """
     top = head(speech, "chat.completion.chunk", created)
     if include_usage:
         top["usage"] = None
-    for delta in deltas(speech):
+    for delta in deltas(speech, twice=twice):
         yield event({**top, "choices": [choice(delta, None)]})
     yield event({**top, "choices": [choice({}, finish_reason(speech))]})
     if include_usage:
@@ -39,18 +45,28 @@ def events(speech: Speech, *, created: int, include_usage: bool) -> Iterator[str
     yield "data: [DONE]\n\n"
 
 
-def deltas(speech: Speech) -> Iterator[Fields]:
-    """The pieces of the message: the role, the reasoning, the text, then each call's head and arguments."""
+def deltas(speech: Speech, *, twice: bool) -> Iterator[Fields]:
+    """The pieces of the message: the role, the reasoning, the text, the calls."""
     yield {"role": "assistant", "content": None if speech.calls or speech.reasoning else ""}
     for piece in pieces(speech.reasoning or ""):
         yield {"reasoning_content": piece}
     for piece in pieces(speech.text):
         yield {"content": piece}
     for place, call in enumerate(speech.calls):
-        opening: Fields = {"name": call.name, "arguments": ""}
-        yield {"tool_calls": [{"index": place, "id": call.id, "type": "function", "function": opening}]}
-        for piece in pieces(call.arguments):
-            yield {"tool_calls": [{"index": place, "function": {"arguments": piece}}]}
+        for part in [whole_call(call)] * 2 if twice else call_parts(call):
+            yield {"tool_calls": [{"index": place, **part}]}
+
+
+def call_parts(call: SpokenCall) -> Iterator[Fields]:
+    """A call's head, then its arguments in pieces."""
+    yield {"id": call.id, "type": "function", "function": {"name": call.name, "arguments": ""}}
+    for piece in pieces(call.arguments):
+        yield {"function": {"arguments": piece}}
+
+
+def failure(refused: Refused) -> str:
+    """The event that says a stream has failed."""
+    return event(refusal(refused))
 
 
 def refusal(refused: Refused) -> Fields:
@@ -101,11 +117,6 @@ def usage(speech: Speech) -> Fields:
         "prompt_tokens_details": {"cached_tokens": 0},
         "completion_tokens_details": {"reasoning_tokens": speech.reasoning_tokens},
     }
-
-
-def pieces(text: str) -> Iterator[str]:
-    """`text` in pieces of `DELTA` characters."""
-    return (text[start : start + DELTA] for start in range(0, len(text), DELTA))
 
 
 def event(fields: Mapping[str, Json]) -> str:

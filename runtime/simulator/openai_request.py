@@ -12,10 +12,11 @@ from typing import cast
 from ...protocols.messages import Json
 from .conversation import Call, Conversation, Request, Said
 from .errors import Refused
+from .openai_words import OPENAI
 from .rules import check_pairs, check_reasoning, is_thinking
 from .shape import Node
 
-__all__ = ("read_body", "read_request")
+__all__ = ("read_request",)
 
 BODY_FIELDS = (
     "frequency_penalty",
@@ -53,22 +54,7 @@ MESSAGE_FIELDS = {
     "tool": ("role", "content", "name", "tool_call_id"),
 }
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
-NOT_JSON = (
-    "We could not parse the JSON body of your request. (HINT: This likely means you aren't using your HTTP library "
-    "correctly. The API expects a JSON payload, but what was sent was not valid JSON.)"
-)
-
-
-def read_body(raw: bytes) -> object:
-    """The JSON value of a request's body.
-
-    Raises:
-        Refused: It is no JSON.
-    """
-    try:
-        return json.loads(raw)
-    except ValueError:
-        raise Refused(message=NOT_JSON) from None
+LONGEST_ID = 40
 
 
 def read_request(body: object) -> Request:
@@ -77,18 +63,20 @@ def read_request(body: object) -> Request:
     Raises:
         Refused: It breaks a rule; the first one found.
     """
-    root = Node(body)
+    root = Node(body, OPENAI)
     model = root.field("model").text()
     thinking = is_thinking(model) and not thinking_disabled(root)
     root.only(*BODY_FIELDS)
     check_sampling(root)
     messages = [read_message(node) for node in root.field("messages").items()]
     check_pairs(messages)
+    tools = read_tools(root)
     if thinking:
         check_reasoning(messages)
+        check_unforced(root)
     stream, include_usage = read_stream(root)
     return Request(
-        conversation=Conversation(model, tuple(messages), read_tools(root)),
+        conversation=Conversation(model, tuple(messages), tools),
         thinking=thinking,
         stream=stream,
         include_usage=include_usage,
@@ -102,6 +90,15 @@ def thinking_disabled(root: Node) -> bool:
     return thinking is not None and thinking.field("type").choice(("enabled", "disabled")) == "disabled"
 
 
+def check_unforced(root: Node) -> None:
+    """In thinking mode no call is forced. Kimi refuses that, and DeepSeek does."""
+    choice = root.get("tool_choice")
+    if choice is not None and choice.value not in ("auto", "none"):
+        forced = "required" if choice.value == "required" else "specified"
+        message = f"tool_choice '{forced}' is incompatible with thinking enabled"
+        raise Refused(message=message, param="tool_choice")
+
+
 def check_sampling(root: Node) -> None:
     """The numbers that steer sampling are in range, and one choice is asked for."""
     if (temperature := root.get("temperature")) is not None:
@@ -109,7 +106,7 @@ def check_sampling(root: Node) -> None:
     if (top_p := root.get("top_p")) is not None:
         top_p.number(0, 1)
     if (choices := root.get("n")) is not None and choices.whole(1) > 1:
-        raise choices.invalid("only one choice can be asked for", "Expected 1.", code="unsupported_value")
+        raise OPENAI.invalid(choices.path, "only one choice can be asked for", "Expected 1.", code="unsupported_value")
 
 
 def read_cap(root: Node) -> int | None:
@@ -163,7 +160,7 @@ def read_tool(node: Node) -> str:
     name = function.field("name")
     if not TOOL_NAME.fullmatch(name.text()):
         expected = f"Expected a string that matches the pattern '^{TOOL_NAME.pattern}$'."
-        raise name.invalid("string does not match pattern", expected)
+        raise OPENAI.invalid(name.path, "string does not match pattern", expected)
     check_parameters(name.text(), function)
     return name.text()
 
@@ -208,12 +205,15 @@ def read_content(node: Node, *, optional: bool) -> str:
 
 
 def read_part(node: Node) -> str:
-    """The text of a part; the simulated models read nothing else."""
+    """The text of a part; the simulated models read nothing else. Gateways to Anthropic refuse one without text."""
     kind = node.field("type").text()
     if kind != "text":
         message = f"Invalid content type. {kind} is only supported by certain models."
         raise Refused(message=message, param=f"{node.path}.type")
-    return node.field("text").text()
+    text = node.field("text")
+    if not text.text():
+        raise empty_string(text)
+    return text.text()
 
 
 def read_calls(node: Node) -> tuple[Call, ...]:
@@ -230,14 +230,31 @@ def read_calls(node: Node) -> tuple[Call, ...]:
 def read_call(node: Node) -> Call:
     """A call with an id, a name, and arguments that are the text of a JSON object."""
     node.only("id", "type", "function")
-    identifier = node.field("id")
-    if not identifier.text():
-        raise identifier.invalid("empty string", "Expected a string with minimum length 1.", code="empty_string")
+    identifier = read_id(node.field("id"))
     node.field("type").choice(("function",))
     function = node.field("function")
     function.only("name", "arguments")
     arguments = read_arguments(function.field("arguments"))
-    return Call(function.field("name").text(), arguments, identifier.text())
+    return Call(function.field("name").text(), arguments, identifier)
+
+
+def read_id(node: Node) -> str:
+    """The id of a call: neither empty nor too long."""
+    identifier = node.text()
+    if not identifier:
+        raise empty_string(node)
+    if len(identifier) > LONGEST_ID:
+        expected = (
+            f"Expected a string with maximum length {LONGEST_ID}, "
+            f"but got a string with length {len(identifier)} instead."
+        )
+        raise OPENAI.invalid(node.path, "string too long", expected, code="string_above_max_length")
+    return identifier
+
+
+def empty_string(node: Node) -> Refused:
+    """The refusal of a text that has to hold something."""
+    return OPENAI.invalid(node.path, "empty string", "Expected a string with minimum length 1.", code="empty_string")
 
 
 def read_arguments(node: Node) -> dict[str, Json]:
@@ -247,5 +264,5 @@ def read_arguments(node: Node) -> dict[str, Json]:
     except ValueError:
         arguments = None
     if type(arguments) is not dict:
-        raise node.invalid("not valid JSON", "Expected the text of a JSON object.")
+        raise OPENAI.invalid(node.path, "not valid JSON", "Expected the text of a JSON object.")
     return cast("dict[str, Json]", arguments)

@@ -24,6 +24,7 @@ from pydantic import BaseModel, ConfigDict, Field, JsonValue, ValidationError, f
 from ...protocols.messages import Json
 from .conversation import Answer, Call, Conversation
 from .errors import Refused, ScenarioInvalid
+from .modes import SEPARATOR
 from .template import Groups, fill, fill_text, slots
 
 __all__ = ("CallTemplate", "Hook", "Rule", "Scenario", "When", "parse_scenario")
@@ -148,6 +149,8 @@ class Scenario(Strict):
     def _once(cls, models: tuple[str, ...]) -> tuple[str, ...]:
         if len(set(models)) < len(models):
             raise ValueError("a model is named twice")
+        if any(SEPARATOR in model for model in models):
+            raise ValueError(f"a model's name may hold no {SEPARATOR!r}: faults begin there")
         return models
 
     def answer(self, conversation: Conversation) -> Answer:

@@ -71,7 +71,7 @@ class Simulator:
         self._address = (host, port)
         self._provider = SimulatedProvider(shipped() if scenarios is None else scenarios, key=key, faults=faults)
         config = uvicorn.Config(
-            build_app(self._provider),
+            build_app(self._provider, self._hang_up),
             lifespan="off",
             ws="none",
             log_config=None,
@@ -80,6 +80,13 @@ class Simulator:
         )
         self._server = QuietServer(config)
         self._running: asyncio.Task[None] | None = None
+
+    def _hang_up(self, client: tuple[str, int]) -> None:
+        """Close the connection of a client, so that it sees an answer break off."""
+        for connection in tuple(self._server.server_state.connections):
+            transport = connection.transport
+            if transport and tuple(transport.get_extra_info("peername")[:2]) == tuple(client):
+                transport.close()
 
     @property
     def totals(self) -> Totals:

@@ -1,14 +1,14 @@
-"""The whole census as a play: a small runtime without clocks, the strict provider, real messages of the wire format."""
+"""The whole census as a play: a small runtime without clocks, the strict provider, messages of both wire formats."""
 
 import json
 from collections import Counter
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amrita_fleet.runtime.simulator import openai_reply, openai_request
 from amrita_fleet.runtime.simulator.library import shipped
 from amrita_fleet.runtime.simulator.provider import SimulatedProvider
 
@@ -18,6 +18,8 @@ PARTS = {
     "stuck": "You are a census worker. You are stuck.",
     "thorough": "You are a census worker. You are thorough.",
 }
+LEAD_TOOLS = ("send_message", "wait_for_messages", "merge_reports")
+WORKER_TOOLS = ("count_files", "count_lines", "top_words", "send_message")
 ROUNDS = 6
 """Rounds after which the play ends the run of a stuck or thorough worker, as a stall or a limit would."""
 
@@ -67,10 +69,10 @@ class Folder:
 class Player:
     """One agent of the play."""
 
-    def __init__(self, name: str, instructions: str, tools: tuple[str, ...]) -> None:
+    def __init__(self, name: str, dialogue: Any) -> None:  # noqa: ANN401  one of two classes
         self.name = name
-        self.tools = tools
-        self.messages: list[Json] = [{"role": "system", "content": instructions}]
+        self.dialogue = dialogue
+        self.last = ""
         self.inbox: list[str] = []
         self.rounds = 0
         self.ended = False
@@ -79,58 +81,55 @@ class Player:
 class Play:
     """A lead and its workers; each turn is one request to the provider and the calls it answers with."""
 
-    def __init__(self, model: str, total: int, parts: list[str]) -> None:
-        self.model = model
+    def __init__(self, dialogue_of: Callable[..., Any], model: str, total: int, parts: list[str]) -> None:
         self.folder = Folder(total)
         self.provider = SimulatedProvider(shipped())
         self.parts = {f"w{number}": part for number, part in enumerate(parts, 1)}
-        workers = [
-            Player(name, PARTS[part], ("count_files", "count_lines", "top_words", "send_message"))
-            for name, part in self.parts.items()
-        ]
-        lead = Player("lead", "You lead a census.", ("send_message", "wait_for_messages", "merge_reports"))
-        lead.inbox.append(
+        roles: dict[str, tuple[str, tuple[str, ...]]] = {
+            name: (PARTS[part], WORKER_TOOLS) for name, part in self.parts.items()
+        }
+        roles = {"lead": ("You lead a census.", LEAD_TOOLS), **roles}
+        self.players: dict[str, Player] = {}
+        for name, (instructions, tools) in roles.items():
+            self.players[name] = Player(name, dialogue_of(model, tools))
+            self.players[name].dialogue.instruct(instructions)
+        self.players["lead"].inbox.append(
             f"Count the files under a folder of {total} files (numbers 0 to {total - 1}). "
             f"Your workers: {', '.join(self.parts)}."
         )
-        self.players = {player.name: player for player in (lead, *workers)}
 
     def run(self) -> str:
         """Play until nobody has anything to read; the lead's last text."""
         for _ in range(1000):
             player = next((player for player in self.players.values() if player.inbox), None)
             if player is None:
-                return str(self.players["lead"].messages[-1]["content"])
+                return self.players["lead"].last
             self.turn(player)
         raise AssertionError("the play does not end")
 
     def turn(self, player: Player) -> None:
         """One run of an agent: it speaks and calls until it waits, answers, or is ended."""
-        player.messages.append({"role": "user", "content": "\n\n".join(player.inbox)})
+        player.dialogue.say("\n\n".join(player.inbox))
         player.inbox.clear()
         player.rounds = 0
-        while calls := self.speak(player, player.tools):
-            for call in calls:
-                output = self.perform(player, call["function"]["name"], json.loads(call["function"]["arguments"]))
-                player.messages.append({"role": "tool", "tool_call_id": call["id"], "content": output})
-            if any(call["function"]["name"] == "wait_for_messages" for call in calls):
+        while calls := self.speak(player):
+            player.dialogue.give({key: self.perform(player, tool, arguments) for key, tool, arguments in calls})
+            if any(tool == "wait_for_messages" for _, tool, _ in calls):
                 return
             player.rounds += 1
             if player.rounds == ROUNDS and self.parts.get(player.name, "plain") != "plain":
                 self.end(player)
                 return
 
-    def speak(self, player: Player, tools: tuple[str, ...]) -> list[Json]:
+    def speak(self, player: Player) -> list[tuple[str, str, Json]]:
         """One request; its reply joins the history as the wire gave it."""
-        body: Json = {"model": self.model, "messages": player.messages}
-        if tools:
-            body["tools"] = [{"type": "function", "function": {"name": name}} for name in tools]
-        admission = self.provider.admit(self.provider.count(), "")
-        speech = self.provider.answer(openai_request.read_request(body), admission, json.dumps(body))
-        whole: Any = openai_reply.completion(speech, created=0)
-        message: Json = whole["choices"][0]["message"]
-        player.messages.append(message)
-        return list(message.get("tool_calls", []))
+        wire, body = player.dialogue.wire, player.dialogue.body()
+        admission = self.provider.admit(self.provider.count(), "", wire.words)
+        speech = self.provider.answer(wire.read(body), admission, json.dumps(body))
+        facts = player.dialogue.hear(wire.whole(speech, 0, {}))
+        player.last = facts["text"]
+        calls: list[tuple[str, str, Json]] = facts["calls"]
+        return calls
 
     def perform(self, player: Player, tool: str, arguments: Json) -> str:
         """One call."""
@@ -146,8 +145,9 @@ class Play:
     def end(self, player: Player) -> None:
         """End a worker's run with a last answer, and tell the lead."""
         player.ended = True
-        player.messages.append({"role": "user", "content": "Give your final answer."})
-        assert self.speak(player, ()) == []
+        player.dialogue.say("Give your final answer.")
+        player.dialogue.tools = ()
+        assert self.speak(player) == []
         outcome = "stalled (5 identical calls)." if self.parts[player.name] == "stuck" else "limit:tokens"
         self.players["lead"].inbox.append(f"[Note from the runtime]\n{player.name} ended its run: {outcome}")
 
@@ -156,18 +156,18 @@ class Play:
 @settings(max_examples=25, deadline=None)
 @given(total=st.integers(1, 60), parts=st.lists(st.sampled_from(sorted(PARTS)), max_size=5), healthy=st.integers(0, 5))
 def test_the_lead_tells_what_a_direct_count_tells_whoever_is_lost(
-    model: str, total: int, parts: list[str], healthy: int
+    dialogue_of: Callable[..., Any], model: str, total: int, parts: list[str], healthy: int
 ) -> None:
     # One worker at least is healthy.
-    play = Play(model, total, [*parts[:healthy], "plain", *parts[healthy:]])
+    play = Play(dialogue_of, model, total, [*parts[:healthy], "plain", *parts[healthy:]])
     text, _, merged = play.run().rpartition("\n")
     assert merged == play.folder.direct()
     assert text.startswith(f"The folder has {total} files with ")
 
 
-def test_the_last_words_of_lost_workers_are_true() -> None:
-    play = Play("simulated-census", 40, ["plain", "stuck", "thorough"])
+def test_the_last_words_of_lost_workers_are_true(dialogue_of: Callable[..., Any]) -> None:
+    play = Play(dialogue_of, "simulated-census", 40, ["plain", "stuck", "thorough"])
     play.run()
-    assert play.players["w1"].messages[-1]["content"] == "Reported files 26 to 39 to lead."
-    assert play.players["w2"].messages[-1]["content"] == "I kept counting the same files and could not finish."
-    assert play.players["w3"].messages[-1]["content"] == "I could not finish files 26 to 39: they are not reported."
+    assert play.players["w1"].last == "Reported files 26 to 39 to lead."
+    assert play.players["w2"].last == "I kept counting the same files and could not finish."
+    assert play.players["w3"].last == "I could not finish files 26 to 39: they are not reported."

@@ -6,7 +6,9 @@ import pytest
 
 from amrita_fleet.runtime.simulator.conversation import Call, Said
 from amrita_fleet.runtime.simulator.errors import Refused
-from amrita_fleet.runtime.simulator.openai_request import read_body, read_request
+from amrita_fleet.runtime.simulator.openai_request import read_request
+from amrita_fleet.runtime.simulator.openai_words import OPENAI
+from amrita_fleet.runtime.simulator.shape import read_json
 
 Json = dict[str, Any]
 USER: Json = {"role": "user", "content": "Hello."}
@@ -65,6 +67,18 @@ REFUSALS = [
         id="output without id",
     ),
     pytest.param(calling(call(id="")), "messages[1].tool_calls[0].id", "empty_string", id="empty call id"),
+    pytest.param(
+        calling(call(id="x" * 41)), "messages[1].tool_calls[0].id", "string_above_max_length", id="long call id"
+    ),
+    pytest.param(
+        body(messages=[{"role": "user", "content": [{"type": "text", "text": ""}]}]),
+        "messages[0].content[0].text",
+        "empty_string",
+        id="empty text part",
+    ),
+    pytest.param(
+        body(model="m-thinking", tools=[TOOL], tool_choice="required"), "tool_choice", None, id="forced while thinking"
+    ),
     pytest.param(calling(call(index=0)), "messages[1].tool_calls[0].index", "unknown_parameter", id="call field"),
     pytest.param(calling(call(type="f")), "messages[1].tool_calls[0].type", "invalid_value", id="call type"),
     pytest.param(
@@ -137,7 +151,7 @@ def test_a_refusal_speaks_as_openai_does() -> None:
 @pytest.mark.parametrize("raw", [b"", b"{", b"\xff"], ids=["empty", "cut", "not UTF-8"])
 def test_a_body_that_is_no_json_is_refused(raw: bytes) -> None:
     with pytest.raises(Refused, match="could not parse the JSON body"):
-        read_body(raw)
+        read_json(raw, OPENAI)
 
 
 def test_a_sound_request_is_read_whole() -> None:

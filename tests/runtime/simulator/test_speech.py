@@ -1,6 +1,6 @@
 """What goes over the wire of an answer: ids, reasoning, the output cap and the count."""
 
-import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -19,31 +19,6 @@ def spoken(answer: Answer = ANSWER, *, thinking: bool = True, cap: int | None = 
     return speak(answer, Request(CONVERSATION, thinking=thinking, cap=cap), number=7, prompt_tokens=3)
 
 
-def reassembled(events: list[str]) -> tuple[dict[str, Any], str, Any]:
-    """The message, finish reason and usage that a client puts together from a stream."""
-    assert events.pop() == "data: [DONE]\n\n"
-    chunks = [json.loads(event.removeprefix("data: ")) for event in events]
-    message: dict[str, Any] = {"content": "", "reasoning_content": "", "tool_calls": []}
-    finish, usage = "", None
-    for chunk in chunks:
-        usage = chunk.get("usage") or usage
-        for choice in chunk["choices"]:
-            finish = choice["finish_reason"] or finish
-            add(message, choice["delta"])
-    return message, finish, usage
-
-
-def add(message: dict[str, Any], delta: dict[str, Any]) -> None:
-    for name in ("content", "reasoning_content"):
-        message[name] += delta.get(name) or ""
-    for piece in delta.get("tool_calls", []):
-        if "id" in piece:
-            assert piece["index"] == len(message["tool_calls"])
-            message["tool_calls"].append({"id": piece["id"], "type": piece["type"], "function": piece["function"]})
-        else:
-            message["tool_calls"][piece["index"]]["function"]["arguments"] += piece["function"]["arguments"]
-
-
 @given(
     text=st.text(),
     arguments=st.lists(st.dictionaries(st.text(), st.text() | st.integers()), max_size=3),
@@ -52,18 +27,21 @@ def add(message: dict[str, Any], delta: dict[str, Any]) -> None:
     cap=st.none() | st.integers(min_value=1, max_value=60),
 )
 def test_a_stream_says_what_the_whole_answer_says(
-    text: str, arguments: list[dict[str, Any]], reasoning: str, *, thinking: bool, cap: int | None
+    dialogue_of: Callable[..., Any],
+    text: str,
+    arguments: list[dict[str, Any]],
+    reasoning: str,
+    *,
+    thinking: bool,
+    cap: int | None,
 ) -> None:
+    asked = Request(CONVERSATION, thinking=thinking, include_usage=True, cap=cap)
     answer = Answer(text, tuple(Call("count", given) for given in arguments), reasoning)
-    speech = spoken(answer, thinking=thinking, cap=cap)
-    whole: Any = openai_reply.completion(speech, created=0)
-    message, finish, usage = reassembled(list(openai_reply.events(speech, created=0, include_usage=True)))
-    expected = whole["choices"][0]["message"]
-    assert message["content"] == (expected["content"] or "")
-    assert message["reasoning_content"] == expected.get("reasoning_content", "")
-    assert message["tool_calls"] == expected.get("tool_calls", [])
-    assert finish == whole["choices"][0]["finish_reason"]
-    assert usage == whole["usage"]
+    speech = speak(answer, asked, number=7, prompt_tokens=3)
+    dialogue = dialogue_of("m")
+    streamed = "".join(dialogue.wire.events(speech, asked, 0, {}))
+    expected = dialogue.facts(dialogue.wire.whole(speech, 0, {}))
+    assert dialogue.assembled(streamed) == expected
 
 
 def test_usage_is_streamed_only_when_it_is_asked_for() -> None:
