@@ -270,7 +270,7 @@ class AgentHost:
         elif not self._closed and self._agent.config.mail.on_mail == "wake" and self._inbox.wakes():
             run = self._new_run()
             self._outcomes[run] = asyncio.get_running_loop().create_future()
-            self._driver.feed(Woken(run))
+            self._driver.feed(Woken(run, self._agent.run_timeout))
 
     def _finish(self, outcome: Outcome) -> None:
         waiting = self._outcomes.get(outcome.run)

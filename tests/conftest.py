@@ -7,6 +7,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from hypothesis import HealthCheck, settings
+
+# Property tests are short by default, so that they are run often; `make check` and CI ask for the long ones. Machines
+# that run tests are busy: how long an example takes says nothing.
+settings.register_profile("short", max_examples=15, deadline=None)
+settings.register_profile("long", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("short")
 
 # Ray reads these when it is imported. Its workers must run the code that is tested here, not a copy of it.
 os.environ["RAY_ENABLE_UV_RUN_RUNTIME_ENV"] = "0"

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 
 import pytest
+
 from amrita_fleet import Fleet
 
 

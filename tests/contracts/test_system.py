@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Callable
 
 import pytest
+
 from amrita_fleet import Agent, AgentUnknown, AmritaConfig, ChannelClosed, Fleet, NameTaken, Outcome, Tool, tool
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.notices import Notice, NoticeType

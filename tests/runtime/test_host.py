@@ -1,7 +1,7 @@
 """What a host does beyond the contract: queues, ends, failing Supervisors, and what it must not lose."""
 
 import asyncio
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 
 import pytest
@@ -101,7 +101,7 @@ class House:
             raise PeerUnreachable(agent="supervisor", reason="the line is cut")
 
     @asynccontextmanager
-    async def host(self, described: Agent) -> AsyncIterator[AgentHost]:
+    async def host(self, described: Agent) -> AsyncGenerator[AgentHost]:
         incarnation = self.supervisor.admit(ANA, None, None, 1)
         host = AgentHost(described, Seat(ANA, incarnation), self, LocalPost({}, self.supervisor), self.clock)
         await host.open()
@@ -230,7 +230,7 @@ async def test_a_run_that_takes_too_long_gives_a_last_answer() -> None:
 async def test_an_unknown_run_is_named() -> None:
     house = House()
     async with house.host(agent(say("x"))) as host:
-        with pytest.raises(AgentUnknown, match="ana.9.9"):
+        with pytest.raises(AgentUnknown, match=r"ana\.9\.9"):
             await host.outcome("ana.9.9")  # type: ignore[arg-type]
 
 
