@@ -9,14 +9,14 @@ from dataclasses import replace
 from typing import Any, TypeAlias, assert_never
 
 from ...protocols.checkin import EndStep, Pause, Proceed, Stop, Wait, WindDown
-from ...protocols.ids import RunId
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from ..errors import InvalidMove
 from .asking import ask, call, retry, wait_then_ask
+from .beginning import begin, wake
 from .boundary import enter, leave
-from .effects import Cancel, Commit, Effect, Notify, StartDeadline, WaitForMail
-from .ending import finish, finish_without_model, interrupt, wind_down
+from .effects import Cancel, Commit, Effect, Notify, WaitForMail
+from .ending import finish, finish_without_model, wind_down
 from .events import (
     Asked,
     DeadlinePassed,
@@ -37,23 +37,29 @@ from .events import (
 )
 from .prompts import NO_MAIL, mail_note
 from .rounds import last_replied, replied, think, tool_ended
-from .stall import Window
 from .state import (
     AgentState,
-    Ask,
     AskStage,
     Idle,
     Leaving,
     Op,
     Paused,
     Phase,
-    Run,
     Thinking,
     Waiting,
     WindingDown,
     awaited,
 )
-from .transcript import Transcript
+from .steering import (
+    ask_pause,
+    forget_pause,
+    resume,
+    resume_asking,
+    stop,
+    time_over,
+    time_over_already_ending,
+    time_over_paused,
+)
 
 __all__ = ("MOVES", "advance")
 
@@ -84,35 +90,6 @@ def awaited_answer(state: AgentState, event: Event) -> bool:
     if isinstance(state.doing, Thinking | WindingDown) and state.doing.ask.stage is not STAGES[type(event)]:
         return False
     return op in awaited(state.doing)
-
-
-def new_run(state: AgentState, run: RunId) -> AgentState:
-    """The agent with a run that begins now, and with its memory as far as it has one."""
-    transcript = Transcript.begin(state.rules.instructions) if state.rules.memory == "run" else state.transcript
-    return replace(state, transcript=transcript.next_run(), run=Run(run, window=Window(state.rules.repeats)))
-
-
-def begin(state: AgentState, _: Idle, event: Asked) -> Moved:
-    """A task came: it enters the transcript, and the first Step begins."""
-    state = new_run(state, event.run)
-    state = replace(state, transcript=state.transcript.note(event.task))
-    return started(state, event.task[:200], event.timeout)
-
-
-def wake(state: AgentState, _: Idle, event: Woken) -> Moved:
-    """Mail came to an idle agent: a run without a task begins; the mail is its task."""
-    return started(new_run(state, event.run), "woken by mail", event.timeout)
-
-
-def started(state: AgentState, text: str, timeout: float | None) -> Moved:
-    """Set the run's timer, if it has one, and begin the first Step."""
-    effects: tuple[Effect, ...] = (Notify(NoticeType.RUN, "started", text),)
-    if timeout is not None:
-        state, op = state.with_op()
-        state = replace(state, run=replace(state.current, deadline=op))
-        effects = (*effects, StartDeadline(op, timeout))
-    state, entering = enter(state)
-    return state, (*effects, Commit(), *entering)
 
 
 def mail_taken(state: AgentState, _: object, event: MailTaken) -> Moved:
@@ -225,61 +202,6 @@ def ask_again(state: AgentState, doing: Thinking | WindingDown, _: TimerFired) -
     return ask(state, doing)
 
 
-def resume(state: AgentState, doing: Paused, _: Resumed) -> Moved:
-    """Take up what was paused."""
-    state = replace(state, pause=None)
-    told = Notify(NoticeType.AGENT, "resumed", "goes on")
-    state, effects = enter(state) if doing.was is None else ask(state, doing.was)
-    return state, (told, *effects)
-
-
-def ask_pause(state: AgentState, _: object, event: PauseAsked) -> Moved:
-    """Remember to pause at the next boundary."""
-    return replace(state, pause=event.reason), ()
-
-
-def resume_asking(state: AgentState, doing: Thinking | WindingDown, _: Resumed) -> Moved:
-    """The pause is over, and an answer that is on its way may not know it yet."""
-    return replace(state, pause=None, doing=replace(doing, ask=replace(doing.ask, resumed=True))), ()
-
-
-def forget_pause(state: AgentState, _: object, __: Resumed) -> Moved:
-    """The pause that was asked for is no longer wanted."""
-    return replace(state, pause=None), ()
-
-
-def stop(state: AgentState, _: object, event: Stopped) -> Moved:
-    """End the run now: what runs is cancelled, the open batch is closed."""
-    state, cancelled = interrupt(state)
-    state, effects = finish(state, Ending.STOPPED, state.transcript.last_text, reason=event.reason)
-    return state, (*cancelled, *effects)
-
-
-def time_over(state: AgentState, _: object, __: DeadlinePassed) -> Moved:
-    """The run's time is over: what runs is cancelled, and a last answer follows."""
-    state, cancelled = interrupt(without_deadline(state))
-    state, effects = wind_down(state, Ending.LIMIT, TIME_OVER, Limit.TIME)
-    return state, (*cancelled, *effects)
-
-
-def time_over_already_ending(state: AgentState, _: object, __: DeadlinePassed) -> Moved:
-    """The run is giving its last answer: let it."""
-    return without_deadline(state), ()
-
-
-def time_over_paused(state: AgentState, doing: Paused, _: DeadlinePassed) -> Moved:
-    """The run's time is over while nothing may be begun: it ends without a last answer of the model."""
-    ending = (
-        doing.was if isinstance(doing.was, WindingDown) else WindingDown(Ask(), Ending.LIMIT, TIME_OVER, Limit.TIME)
-    )
-    return finish_without_model(without_deadline(state), ending)
-
-
-def without_deadline(state: AgentState) -> AgentState:
-    """The agent with a run whose timer has run out."""
-    return replace(state, run=replace(state.current, deadline=None))
-
-
 def stay(state: AgentState, _: object, __: object) -> Moved:
     """Nothing to do."""
     return state, ()
@@ -291,7 +213,6 @@ def finished(state: AgentState, _: object, __: Finished) -> Moved:
 
 
 NOTHING_TO_DO = "the mail that woke the agent is gone"
-TIME_OVER = "the run's time is over"
 
 STAGES: Mapping[type[Event], AskStage] = {
     Directed: AskStage.LEAVE,

@@ -1,17 +1,25 @@
 """Any event at any time either moves the agent to a sound state, or is refused and changes nothing."""
 
+import hypothesis
 import pytest
-from hypothesis import HealthCheck, Phase, settings
+from hypothesis import HealthCheck, settings
 from hypothesis.stateful import run_state_machine_as_test
 
+from amrita_fleet.runtime.errors import InvalidMove
+from amrita_fleet.runtime.step.advance import MOVES
+from amrita_fleet.runtime.step.effects import AskLeave
+from amrita_fleet.runtime.step.events import Replied, Resumed, Stopped, ToolEnded
+from amrita_fleet.runtime.step.state import Op, Phase
+
 from .machine import AgentMachine, LongLivedMachine
+from .play import Play, calls, says
 
 QUIET = settings(deadline=None, report_multiple_bugs=False, suppress_health_check=[HealthCheck.too_slow])
 
 
 def live_long(examples: int, events: int) -> None:
     """Lives of hundreds of Steps; a failing one is shown as it was."""
-    phases = (Phase.reuse, Phase.generate)
+    phases = (hypothesis.Phase.reuse, hypothesis.Phase.generate)
     long = settings(QUIET, max_examples=examples, stateful_step_count=events, phases=phases)
     run_state_machine_as_test(LongLivedMachine, settings=long)
 
@@ -31,3 +39,41 @@ def test_it_holds_for_ten_thousand_steps() -> None:
     live_long(examples=100, events=60)
 
     assert AgentMachine.steps["all"] >= 10_000
+
+
+def test_an_answer_that_comes_after_the_stop_is_refused() -> None:
+    play = Play([calls("a")], held=("a",)).ask()
+    late = next(iter(play.pending))
+    play.feed(Stopped("by the user")).ask("Once more.")
+    before = play.state
+
+    with pytest.raises(InvalidMove):
+        play.feed(ToolEnded(late, "too late", "d"))
+    assert play.state is before
+
+
+def test_an_answer_that_comes_twice_is_refused() -> None:
+    play = Play([calls("a", "b")], held=("a", "b")).ask()
+    first = next(iter(play.pending))
+    play.end("a", "done")
+    before = play.state
+
+    with pytest.raises(InvalidMove):
+        play.feed(ToolEnded(first, "done again", "d"))
+    assert play.state is before
+
+
+def test_an_answer_to_another_question_is_refused() -> None:
+    play = Play(held=(AskLeave,)).ask()
+    op = next(iter(play.pending))
+
+    with pytest.raises(InvalidMove, match="no move for Replied"):
+        play.feed(Replied(op, says("Too early.")))
+    with pytest.raises(InvalidMove):
+        play.feed(ToolEnded(Op(999), "", ""))
+    assert play.phase is Phase.THINKING
+
+
+def test_every_phase_can_be_stopped_and_resumed() -> None:
+    assert set(MOVES) == set(Phase)
+    assert all({Stopped, Resumed} <= set(moves) for moves in MOVES.values())

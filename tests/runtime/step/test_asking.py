@@ -1,17 +1,16 @@
 """The way to the model: leave, attempts, pauses."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amrita_fleet.protocols.checkin import Directive, Grant, Pause, Proceed, Wait, WindDown
+from amrita_fleet.protocols.checkin import Directive, Grant, Proceed, Wait
 from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.runtime.step.asking import retry_delay
-from amrita_fleet.runtime.step.effects import AskLeave, CallModel, Effect, StartTimer
-from amrita_fleet.runtime.step.events import Directed, ModelFailed, PauseAsked, Resumed
-from amrita_fleet.runtime.step.state import Op, Phase, Rules
+from amrita_fleet.runtime.step.effects import AskLeave, CallModel, StartTimer
+from amrita_fleet.runtime.step.events import ModelFailed
+from amrita_fleet.runtime.step.state import Op, Rules
 
-from .play import Failure, Line, Play, calls, grant, mail, says
+from .play import Failure, Line, Play, calls, grant, says
 
 
 def timers(play: Play) -> list[float]:
@@ -107,63 +106,3 @@ def test_waiting_for_leave_is_no_failed_attempt() -> None:
     play = Play([Failure(), says("Done.")], Rules(retries=1), directives=directives).ask()
 
     assert play.outcome.answered
-
-
-def test_a_directive_pauses_before_the_call_and_a_resume_asks_again() -> None:
-    play = Play([says("Done.")], directives=[Pause("a look")]).ask()
-    assert play.phase is Phase.PAUSED
-    assert play.seen(CallModel) == 0
-    assert play.state.open_ops == ()
-
-    play.feed(Resumed())
-
-    assert play.outcome.answered
-    assert play.notices.count("agent.paused") == play.notices.count("agent.resumed") == 1
-
-
-def test_a_paused_last_answer_is_still_a_last_answer_when_resumed() -> None:
-    play = Play([says("Bye.")], directives=[WindDown("tokens", "none left"), Pause("a look")]).ask()
-    play.feed(Resumed())
-
-    assert str(play.outcome) == "limit:tokens"
-    assert play.outcome.text == "Bye."
-
-
-def test_a_pause_that_was_asked_for_begins_at_the_next_boundary() -> None:
-    play = Play([calls("a"), says("Done.")], Rules(step_rounds=1), held=("a",)).ask().feed(PauseAsked("a look"))
-    assert play.phase is Phase.ACTING
-
-    assert play.end("a", "seen").phase is Phase.PAUSED
-    assert play.seen(CallModel) == 1
-
-    play.feed(Resumed())
-    assert play.outcome.answered
-    assert play.outcome.steps == 2
-
-
-def test_mail_that_comes_in_a_pause_is_read_after_it() -> None:
-    play = Play([says("Done.")]).feed(PauseAsked("a look")).ask()
-    play.send(mail("Look here.")).feed(Resumed())
-
-    assert any("Look here." in text for text in play.texts)
-
-
-def test_an_idle_agent_that_is_paused_begins_its_next_run_paused() -> None:
-    play = Play([says("Done.")]).feed(PauseAsked("a look")).ask()
-
-    assert play.phase is Phase.PAUSED
-    assert play.outcomes == []
-
-
-@pytest.mark.parametrize("last", [False, True], ids=["a call", "a last answer"])
-def test_a_pause_that_was_over_before_the_agent_heard_of_it_pauses_nothing(last: bool) -> None:
-    def hold(play: Play, effect: Effect) -> None:
-        if isinstance(effect, AskLeave):
-            play.held = (AskLeave,) if effect.last is last and not play.held else ()
-
-    play = Play([says("Done.")], directives=[WindDown("tokens", "none left")] if last else [], on=hold).ask()
-    op = next(iter(play.pending))
-
-    play.feed(Resumed(), Directed(op, Pause("a look")))
-
-    assert play.outcome.text == "Done."

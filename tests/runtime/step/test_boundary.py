@@ -173,22 +173,6 @@ def test_calls_that_wait_together_wait_for_either_as_long_as_the_longer_one() ->
     assert [effect.wait for effect in play.effects if isinstance(effect, WaitForMail)] == [WaitFor((bob, cy), 20.0)]
 
 
-def test_a_run_woken_by_mail_has_the_mail_as_its_task() -> None:
-    letter = mail("Please count.")
-    play = Play([says("Three.")], mailbox=[letter]).wake()
-
-    assert play.texts == [mail_note((letter,)), "Three."]
-    assert play.outcome.answered
-
-
-def test_a_run_whose_waking_mail_is_gone_ends_without_a_model_call() -> None:
-    play = Play([says("What?")]).wake()
-
-    assert play.seen(CallModel) == 0
-    assert str(play.outcome) == "stopped"
-    assert play.outcome.reason == "the mail that woke the agent is gone"
-
-
 def test_a_thousand_steps_take_a_moment() -> None:
     rounds = 2_000
     play = Play([*(calls(one) for one in different(rounds)), says("Done.")], Rules(rounds=rounds + 1, step_rounds=2))

@@ -1,29 +1,22 @@
-"""Ends of runs: last answers, stops, time-outs, memory."""
+"""Last answers, with a model and without one."""
 
 import pytest
 
-from amrita_fleet.protocols.checkin import Directive, EndStep, Pause, Stop, WindDown
+from amrita_fleet.protocols.checkin import Directive, EndStep, Stop, WindDown
 from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import Message, Reply, Role, Usage
 from amrita_fleet.protocols.outcome import Ending
-from amrita_fleet.runtime.errors import InvalidMove
 from amrita_fleet.runtime.step.effects import (
     AskLeave,
     CallModel,
-    Cancel,
-    Effect,
-    Finish,
-    LookForMail,
     StartDeadline,
     StartTimer,
-    TakeMail,
 )
-from amrita_fleet.runtime.step.events import PauseAsked, Replied, Resumed, Stopped, ToolEnded
-from amrita_fleet.runtime.step.prompts import EMPTY_REPLY, INTERRUPTED, LAST_ANSWER
-from amrita_fleet.runtime.step.state import Op, Phase, Rules, WaitFor
+from amrita_fleet.runtime.step.events import Stopped
+from amrita_fleet.runtime.step.prompts import EMPTY_REPLY, LAST_ANSWER
+from amrita_fleet.runtime.step.state import Rules
 
-from .pairing import flaw
-from .play import Failure, Line, Play, Result, call, calls, grant, mail, says
+from .play import Failure, Line, Play, Result, call, calls, grant, says
 
 
 @pytest.mark.parametrize(
@@ -92,209 +85,6 @@ def test_the_supervisor_can_stop_a_run() -> None:
 
     assert str(play.outcome) == "stopped"
     assert play.outcome.reason == "the fleet is stopped"
-
-
-def test_a_stop_closes_the_batch_and_keeps_what_has_ended() -> None:
-    play = Play([calls("a", "b", "c")], held=("a", "b", "c")).ask()
-    play.end("b", "found it").feed(Stopped("by the user"))
-
-    assert play.outputs == [INTERRUPTED, "found it", INTERRUPTED]
-    assert "may have run" in INTERRUPTED
-    assert not INTERRUPTED.startswith("ERROR")
-    assert flaw(play.turns) is None
-    assert str(play.outcome) == "stopped"
-    assert play.outcome.reason == "by the user"
-
-
-def test_a_stop_cancels_what_runs() -> None:
-    play = Play([calls("a", "b")], held=("a", "b")).ask()
-    running = tuple(play.pending)
-
-    play.feed(Stopped("by the user"))
-
-    assert [effect.ops for effect in play.effects if isinstance(effect, Cancel)] == [running]
-
-
-HELD: dict[Phase, tuple[type[Effect], ...]] = {
-    Phase.ENTERING: (TakeMail,),
-    Phase.THINKING: (),
-    Phase.LEAVING: (LookForMail,),
-    Phase.DONE: (Finish,),
-}
-
-
-def at(phase: Phase, timeout: float | None = None) -> Play:
-    """An agent in the middle of a phase."""
-    if phase is Phase.IDLE:
-        return Play()
-    if phase is Phase.WAITING:
-        return Play([calls("wait")], tools=lambda _: Result("", WaitFor((), 1.0))).ask(timeout=timeout)
-    if phase is Phase.WINDING_DOWN:
-        return Play(directives=[WindDown("tokens", "none left")]).ask(timeout=timeout)
-    if phase is Phase.PAUSED:
-        return Play(directives=[Pause("a look")]).ask(timeout=timeout)
-    if phase is Phase.ACTING:
-        return Play([calls("a")], held=("a",)).ask(timeout=timeout)
-    lines = [says("Done.")] if phase in {Phase.LEAVING, Phase.DONE} else []
-    return Play(lines, held=HELD[phase]).ask(timeout=timeout)
-
-
-@pytest.mark.parametrize("phase", list(Phase), ids=str)
-def test_every_phase_takes_a_stop_and_leaves_a_valid_history(phase: Phase) -> None:
-    play = at(phase)
-    assert play.phase is phase
-
-    play.feed(Stopped("by the user"))
-
-    assert play.phase is (phase if phase in {Phase.IDLE, Phase.DONE} else Phase.IDLE)
-    assert flaw(play.turns) is None
-    assert [str(one) for one in play.outcomes] == ([] if phase in {Phase.IDLE, Phase.DONE} else ["stopped"])
-    assert play.state.open_ops == tuple(play.pending)
-
-
-@pytest.mark.parametrize("phase", list(Phase), ids=str)
-def test_every_phase_lets_a_pause_be_asked_for_and_called_off(phase: Phase) -> None:
-    play = at(phase).feed(PauseAsked("a look"))
-    assert play.state.pause == "a look"
-
-    play.feed(Resumed())
-
-    assert play.state.pause is None
-    assert play.phase is not Phase.PAUSED
-
-
-def test_an_answer_that_comes_after_the_stop_is_refused() -> None:
-    play = Play([calls("a")], held=("a",)).ask()
-    late = next(iter(play.pending))
-    play.feed(Stopped("by the user")).ask("Once more.")
-    before = play.state
-
-    with pytest.raises(InvalidMove):
-        play.feed(ToolEnded(late, "too late", "d"))
-    assert play.state is before
-
-
-def test_an_answer_that_comes_twice_is_refused() -> None:
-    play = Play([calls("a", "b")], held=("a", "b")).ask()
-    first = next(iter(play.pending))
-    play.end("a", "done")
-    before = play.state
-
-    with pytest.raises(InvalidMove):
-        play.feed(ToolEnded(first, "done again", "d"))
-    assert play.state is before
-
-
-def test_an_answer_to_another_question_is_refused() -> None:
-    play = Play(held=(AskLeave,)).ask()
-    op = next(iter(play.pending))
-
-    with pytest.raises(InvalidMove, match="no move for Replied"):
-        play.feed(Replied(op, says("Too early.")))
-    with pytest.raises(InvalidMove):
-        play.feed(ToolEnded(Op(999), "", ""))
-    assert play.phase is Phase.THINKING
-
-
-def test_a_run_that_ends_in_time_calls_its_timer_off() -> None:
-    play = Play([says("Done.")]).ask(timeout=5.0)
-
-    assert [effect.seconds for effect in play.effects if isinstance(effect, StartDeadline)] == [5.0]
-    assert play.pending == {}
-    assert play.state.open_ops == ()
-
-
-def test_a_run_woken_by_mail_may_have_a_timer_too() -> None:
-    play = Play(mailbox=[mail("Count.")]).wake(timeout=5.0)
-
-    assert play.fire(StartDeadline).phase is Phase.WINDING_DOWN
-
-
-def test_time_that_runs_out_in_the_middle_of_a_tool_leads_to_a_last_answer() -> None:
-    play = Play([calls("a", "slow")], held=("slow",)).ask(timeout=5.0)
-    play.fire(StartDeadline).model(says("Half of it."))
-
-    assert str(play.outcome) == "limit:time"
-    assert play.outcome.text == "Half of it."
-    assert play.outputs == ["a is done", INTERRUPTED]
-    assert flaw(play.turns) is None
-    assert play.pending == {}
-
-
-@pytest.mark.parametrize("phase", [Phase.ENTERING, Phase.THINKING, Phase.ACTING, Phase.LEAVING, Phase.WAITING], ids=str)
-def test_time_that_runs_out_elsewhere_leads_to_a_last_answer(phase: Phase) -> None:
-    play = at(phase, timeout=5.0).fire(StartDeadline)
-
-    assert play.phase is Phase.WINDING_DOWN
-    assert [text for text in play.texts if text.startswith("A limit is reached")] == [
-        LAST_ANSWER.format(limit="the run's time is over")
-    ]
-
-
-def test_time_that_runs_out_during_the_last_answer_changes_nothing() -> None:
-    play = Play(directives=[WindDown("tokens", "none left")]).ask(timeout=5.0)
-    play.fire(StartDeadline).model(says("Bye."))
-
-    assert str(play.outcome) == "limit:tokens"
-    assert sum(text.startswith("A limit is reached") for text in play.texts) == 1
-
-
-def test_time_that_runs_out_in_a_pause_ends_the_run_without_a_model() -> None:
-    play = Play([calls("a")], Rules(step_rounds=1), held=("a",)).ask(timeout=5.0).feed(PauseAsked("a look"))
-    play.end("a", "seen")
-    assert play.phase is Phase.PAUSED
-
-    play.fire(StartDeadline)
-
-    assert str(play.outcome) == "limit:time"
-    assert play.outcome.text == "Tool result: seen"
-
-
-def test_time_that_runs_out_while_a_last_answer_is_paused_keeps_its_ending() -> None:
-    play = Play(directives=[WindDown("tokens", "none left"), Pause("a look")]).ask(timeout=5.0)
-    play.fire(StartDeadline)
-
-    assert str(play.outcome) == "limit:tokens"
-
-
-def test_each_run_finishes_once_and_the_next_one_begins_afresh() -> None:
-    play = Play([says("One."), says("Two.")]).ask("First.").ask("Second.")
-
-    assert [one.text for one in play.outcomes] == ["One.", "Two."]
-    assert [one.rounds for one in play.outcomes] == [1, 1]
-    assert play.state.step == 2
-
-
-def test_an_agent_remembers_across_its_runs() -> None:
-    play = Play([says("One."), says("Two.")], Rules(instructions="You count.")).ask("First.").ask("Second.")
-
-    assert play.texts == ["You count.", "First.", "One.", "Second.", "Two."]
-    assert play.turns[0] == Message(Role.SYSTEM, "You count.")
-
-
-def test_an_agent_without_memory_begins_each_run_with_its_instructions_alone() -> None:
-    rules = Rules(instructions="You count.", memory="run")
-    play = Play([says("One."), says("Two."), says("Three.")], rules, mailbox=[])
-    play.ask("First.").ask("Second.")
-    assert play.texts == ["You count.", "Second.", "Two."]
-
-    play.mailbox.append(mail("Third."))
-    play.wake()
-    assert play.texts[0] == "You count."
-    assert len(play.texts) == 3
-
-
-def test_what_an_earlier_run_said_is_not_the_text_of_a_stopped_one() -> None:
-    play = Play([calls("a"), says("One.")]).ask("First.").ask("Second.").feed(Stopped("by the user"))
-
-    assert play.outcome.text == ""
-
-
-def test_what_an_earlier_run_found_is_not_the_answer_of_a_later_one() -> None:
-    directives: list[Directive] = [grant(), grant(), WindDown("tokens", "none left"), EndStep("none left")]
-    play = Play([calls("a"), says("One.")], directives=directives).ask("First.").ask("Second.")
-
-    assert play.outcome.text == "No answer: the run ended before the model said anything."
 
 
 @pytest.mark.parametrize(

@@ -1,0 +1,46 @@
+"""How a run begins: with a task, or woken by mail."""
+
+from dataclasses import replace
+from typing import TypeAlias
+
+from ...protocols.ids import RunId
+from ...protocols.notices import NoticeType
+from .boundary import enter
+from .effects import Commit, Effect, Notify, StartDeadline
+from .events import Asked, Woken
+from .stall import Window
+from .state import AgentState, Idle, Run
+from .transcript import Transcript
+
+__all__ = ("begin", "wake")
+
+Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
+
+
+def new_run(state: AgentState, run: RunId) -> AgentState:
+    """The agent with a run that begins now, and with its memory as far as it has one."""
+    transcript = Transcript.begin(state.rules.instructions) if state.rules.memory == "run" else state.transcript
+    return replace(state, transcript=transcript.next_run(), run=Run(run, window=Window(state.rules.repeats)))
+
+
+def begin(state: AgentState, _: Idle, event: Asked) -> Moved:
+    """A task came: it enters the transcript, and the first Step begins."""
+    state = new_run(state, event.run)
+    state = replace(state, transcript=state.transcript.note(event.task))
+    return started(state, event.task[:200], event.timeout)
+
+
+def wake(state: AgentState, _: Idle, event: Woken) -> Moved:
+    """Mail came to an idle agent: a run without a task begins; the mail is its task."""
+    return started(new_run(state, event.run), "woken by mail", event.timeout)
+
+
+def started(state: AgentState, text: str, timeout: float | None) -> Moved:
+    """Set the run's timer, if it has one, and begin the first Step."""
+    effects: tuple[Effect, ...] = (Notify(NoticeType.RUN, "started", text),)
+    if timeout is not None:
+        state, op = state.with_op()
+        state = replace(state, run=replace(state.current, deadline=op))
+        effects = (*effects, StartDeadline(op, timeout))
+    state, entering = enter(state)
+    return state, (*effects, Commit(), *entering)

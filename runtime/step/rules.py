@@ -1,0 +1,39 @@
+"""The numbers of an agent's loop."""
+
+from dataclasses import dataclass
+from typing import Literal
+
+__all__ = ("Rules",)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """The numbers of an agent's loop. Attributes of the same meaning in `AmritaConfig` are given in brackets.
+
+    Attributes:
+        rounds: Rounds a run may have [`function_config.agent_tool_call_limit`].
+        step_rounds: Rounds a Step may have.
+        step_tokens: Prompt tokens a Step may use; -1: any number [`function_config.agent_step_token_budget`].
+        repeats: The how-many-th identical call in a row does not run [`builtin.loop_reasoning_trigger`].
+        retries: How often a failed model call is tried again.
+        retry_base: Seconds before the first new attempt; doubles with each.
+        retry_cap: The most seconds between two attempts.
+        output: Output tokens wanted of a call.
+        last_output: Output tokens wanted of a last answer.
+        mail_bytes: Bytes of mail one boundary takes.
+        memory: Whether the transcript goes on from run to run.
+        instructions: The system message.
+    """
+
+    rounds: int = 10
+    step_rounds: int = 4
+    step_tokens: int = -1
+    repeats: int = 5
+    retries: int = 3
+    retry_base: float = 0.5
+    retry_cap: float = 30.0
+    output: int = 4096
+    last_output: int = 512
+    mail_bytes: int = 32 * 1024
+    memory: Literal["agent", "run"] = "agent"
+    instructions: str = ""
