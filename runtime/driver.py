@@ -217,6 +217,9 @@ class Driver:
         caller = self._ports.caller
         try:
             reply = await caller.call(effect.grant, self._ports.clock, self._ports.watch)
+        except asyncio.CancelledError:
+            self._spawn_whole(caller.settle_soon())
+            raise
         except FleetError as error:
             jitter = self._ports.random()
             after = getattr(error, "after", None)
@@ -227,8 +230,7 @@ class Driver:
         else:
             facts = tuple(self._facts(each) for each in reply.message.calls)
             self.feed(Replied(effect.op, reply, facts))
-        finally:
-            self._spawn_whole(caller.settle_soon())
+        await caller.settle_soon()
 
     def _facts(self, asked: ToolCall) -> CallFacts:
         tool = self._ports.toolbox.get(asked.name)

@@ -9,7 +9,7 @@ import asyncio
 import os
 import socket
 import ssl
-from collections.abc import Iterator
+from collections.abc import AsyncIterable, Iterator
 from dataclasses import dataclass, field, replace
 from functools import cache
 from http import HTTPStatus
@@ -148,12 +148,12 @@ class HttpProvider:
     async def _read(self, response: "httpx.Response", draft: Draft, watch: Watcher | None) -> Reply:
         headers = dict(response.headers.items())
         if response.status_code != HTTPStatus.OK:
-            raise self._adapter.refusal(response.status_code, headers, await response.aread())
+            raise self._adapter.refusal(response.status_code, headers, await whole(response))
         # What came decides, not what was asked for: some servers always stream, others never do.
         kind = headers.get("content-type", "")
         if "event-stream" in kind or (self._adapter.preset.config.stream and "json" not in kind):
             return await self._read_stream(response, headers, draft, watch)
-        return self._adapter.reply(headers, await response.aread(), draft)
+        return self._adapter.reply(headers, await whole(response), draft)
 
     async def _read_stream(
         self, response: "httpx.Response", headers: dict[str, str], draft: Draft, watch: Watcher | None
@@ -185,6 +185,13 @@ class HttpProvider:
 def own_id() -> str:
     """An id of ours, for what a provider gave none."""
     return f"local-{uuid4().hex}"
+
+
+async def whole(response: "httpx.Response") -> bytes:
+    """The body. Where nothing is to be decoded, httpx's decoders are passed by."""
+    if "content-encoding" in response.headers or not isinstance(response.stream, AsyncIterable):
+        return await response.aread()
+    return b"".join([chunk async for chunk in response.stream])
 
 
 @cache

@@ -1,9 +1,9 @@
 """One account of tokens, and what a single reservation adds to it."""
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TypeAlias
 
-__all__ = ("Account", "Path", "Share")
+__all__ = ("NOTHING", "Account", "Path", "Share")
 
 Path: TypeAlias = tuple[str, ...]
 """An account's place in the tree, from the root: `("fleet",)`, `("fleet", "ana")`."""
@@ -24,6 +24,9 @@ class Share:
     overshoot: int = 0
     unknown: int = 0
     after_stop: int = 0
+
+
+NOTHING = Share()
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,11 +88,13 @@ class Account:
 
     def changed(self, was: Share, now: Share) -> "Account":
         """The account after the share of one reservation changed."""
-        return replace(
-            self,
-            reserved=self.reserved + now.reserved - was.reserved,
+        return Account(
+            self.path,
+            self.limit,
             settled=self.settled + now.settled - was.settled,
+            reserved=self.reserved + now.reserved - was.reserved,
             overshoot=self.overshoot + now.overshoot - was.overshoot,
             unknown=self.unknown + now.unknown - was.unknown,
             after_stop=self.after_stop + now.after_stop - was.after_stop,
+            stopped=self.stopped,
         )

@@ -15,7 +15,7 @@ A reservation never expires by time, for its call may still be running. It ends 
 from dataclasses import dataclass, replace
 
 from ...protocols.ids import Incarnation
-from .account import Account, Path, Share
+from .account import NOTHING, Account, Path, Share
 from .reservation import Ask, Certainty, Reservation
 
 __all__ = ("Ended", "Ledger", "Reserved", "Short")
@@ -118,7 +118,7 @@ class Ledger:
         output = min(ask.output, room - ask.bound)
         share = Share(reserved=ask.bound + output)
         self._open[ask.reservation] = Reservation(ask, output, share)
-        self._book(ask.account, Share(), share)
+        self._book(ask.account, NOTHING, share)
         return Reserved(output)
 
     def settle(self, reservation: str, tokens: int | None, *, estimated: bool = False) -> int | None:
