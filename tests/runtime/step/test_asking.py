@@ -1,5 +1,6 @@
 """The way to the model: leave, attempts, pauses."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -32,11 +33,14 @@ def test_a_failure_is_tried_again_and_every_attempt_asks_for_leave_anew() -> Non
     assert play.notices.count("model.retry") == 2
 
 
-def test_pauses_between_attempts_double() -> None:
-    lines: list[Line] = [*[Failure(jitter=1.0)] * 3, says("Done.")]
+@pytest.mark.parametrize(
+    ("jitter", "pauses"), [(0.0, [0.5, 1.0, 2.0]), (0.5, [0.75, 1.5, 3.0]), (1.0, [1.0, 2.0, 4.0])], ids=str
+)
+def test_pauses_between_attempts_double_and_are_spread(jitter: float, pauses: list[float]) -> None:
+    lines: list[Line] = [*[Failure(jitter=jitter)] * 3, says("Done.")]
     play = Play(lines, Rules(retry_base=1.0)).ask()
 
-    assert timers(play) == [1.0, 2.0, 4.0]
+    assert timers(play) == pauses
 
 
 def test_pauses_are_capped() -> None:
