@@ -18,28 +18,31 @@ from .shape import Node
 
 __all__ = ("read_request",)
 
-BODY_FIELDS = (
-    "cache_control",
-    "max_tokens",
-    "messages",
-    "metadata",
-    "model",
-    "output_config",
-    "service_tier",
-    "stop_sequences",
-    "stream",
-    "system",
-    "temperature",
-    "thinking",
-    "tool_choice",
-    "tools",
-    "top_k",
-    "top_p",
+BODY_FIELDS = frozenset(
+    {
+        "cache_control",
+        "max_tokens",
+        "messages",
+        "metadata",
+        "model",
+        "output_config",
+        "service_tier",
+        "stop_sequences",
+        "stream",
+        "system",
+        "temperature",
+        "thinking",
+        "tool_choice",
+        "tools",
+        "top_k",
+        "top_p",
+    }
 )
-TOOL_FIELDS = ("type", "name", "description", "input_schema", "strict", "cache_control", "input_examples")
+TOOL_FIELDS = frozenset({"type", "name", "description", "input_schema", "strict", "cache_control", "input_examples"})
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
 SMALLEST_BUDGET = 1024
 MOST_CACHE_MARKS = 4
+MARKED = ("tools", "system", "messages", "content")
 TOOLS_MISSING = "Requests which include `tool_use` or `tool_result` blocks must define tools."
 BUDGET_TOO_LARGE = "`max_tokens` must be greater than `thinking.budget_tokens`."
 FORCED = "Thinking may not be enabled when tool_choice forces tool use."
@@ -55,7 +58,7 @@ def read_request(body: object) -> Request:
     root = Node(body, ANTHROPIC)
     model = root.field("model").text()
     cap = root.field("max_tokens").whole(1)
-    root.only(*BODY_FIELDS)
+    root.only(BODY_FIELDS)
     system = read_system(root)
     turns = [read_turn(node) for node in root.field("messages").items()]
     thinking = read_thinking(root, model, cap)
@@ -103,7 +106,7 @@ def read_thinking(root: Node, model: str, cap: int) -> bool:
     thinking = root.get("thinking")
     if thinking is None:
         return is_thinking(model)
-    thinking.only("type", "budget_tokens", "display")
+    thinking.only({"type", "budget_tokens", "display"})
     kind = thinking.field("type").choice(("enabled", "disabled", "adaptive"))
     if kind == "enabled":
         budget = thinking.tagged("enabled").field("budget_tokens").whole(SMALLEST_BUDGET)
@@ -135,7 +138,7 @@ def read_tools(root: Node, turns: Sequence[Turn], *, thinking: bool) -> tuple[st
         raise Refused(message=TOOLS_MISSING, param="tools")
     if choice is None:
         return names
-    choice.only("type", "name", "disable_parallel_tool_use")
+    choice.only({"type", "name", "disable_parallel_tool_use"})
     kind = choice.field("type").choice(("auto", "any", "tool", "none"))
     if not names:
         raise ANTHROPIC.invalid("tool_choice", "may only be specified while providing `tools`.")
@@ -159,7 +162,7 @@ def read_tool(node: Node) -> str:
     if (kind := node.get("type")) is not None:
         kind.choice(("custom",))
     custom = node.tagged("custom")
-    custom.only(*TOOL_FIELDS)
+    custom.only(TOOL_FIELDS)
     name = custom.field("name")
     if not TOOL_NAME.fullmatch(name.text()):
         raise ANTHROPIC.invalid(name.path, f"String should match pattern '^{TOOL_NAME.pattern}$'")
@@ -171,7 +174,7 @@ def check_cache_marks(body: object) -> None:
     """At most four blocks carry a mark, and each mark is one that exists."""
     marks = list(cache_marks(Node(body, ANTHROPIC)))
     for mark in marks:
-        mark.only("type", "ttl")
+        mark.only({"type", "ttl"})
         mark.field("type").choice(("ephemeral",))
         if (ttl := mark.get("ttl")) is not None:
             ttl.choice(("5m", "1h"))
@@ -182,10 +185,11 @@ def check_cache_marks(body: object) -> None:
 
 def cache_marks(node: Node) -> Iterator[Node]:
     """The marks of the body itself, the tools, the instructions and the messages' blocks."""
-    if (mark := node.get("cache_control")) is not None:
-        yield mark
-    for name in ("tools", "system", "messages", "content"):
-        inner = node.get(name)
-        for item in inner.items(low=0) if inner is not None and type(inner.value) is list else ():
-            if type(item.value) is dict:
-                yield from cache_marks(item)
+    fields = node.fields()
+    if fields.get("cache_control") is not None:
+        yield node.field("cache_control")
+    for name in MARKED:
+        if type(fields.get(name)) is list:
+            for item in node.field(name).items(low=0):
+                if type(item.value) is dict:
+                    yield from cache_marks(item)

@@ -84,7 +84,7 @@ def read_turn(node: Node) -> Turn:
     Raises:
         Refused: It breaks a rule.
     """
-    node.only("role", "content")
+    node.only({"role", "content"})
     role = node.field("role")
     if role.value == "system":
         raise Refused(message=NO_SYSTEM, param=role.path)
@@ -108,7 +108,7 @@ def read_block(node: Node, role: str) -> Block:
 
 def read_text(node: Node) -> Text:
     """A text block; the simulated models read nothing else but results."""
-    node.only("type", "text", "cache_control", "citations")
+    node.only({"type", "text", "cache_control", "citations"})
     text = node.field("text").text()
     if not text:
         raise Refused(message=f"{node.path.partition('.')[0]}: {EMPTY_TEXT}", param=node.path)
@@ -117,27 +117,27 @@ def read_text(node: Node) -> Text:
 
 def read_thinking(node: Node) -> Thinking:
     """A thinking block; it has no place for a cache mark."""
-    node.only("type", "thinking", "signature")
+    node.only({"type", "thinking", "signature"})
     return Thinking(node.field("thinking").text(), node.field("signature").text())
 
 
 def read_redacted(node: Node) -> Thinking:
     """Reasoning that the provider keeps to itself."""
-    node.only("type", "data")
+    node.only({"type", "data"})
     node.field("data").text()
     return Thinking("", "")
 
 
 def read_use(node: Node) -> Call:
     """A call."""
-    node.only("type", "id", "name", "input", "cache_control", "caller")
+    node.only({"type", "id", "name", "input", "cache_control", "caller"})
     arguments = cast("dict[str, Json]", node.field("input").fields())
     return Call(node.field("name").text(), arguments, read_id(node.field("id")))
 
 
 def read_result(node: Node) -> Result:
     """The output of a call: a text, text blocks, or nothing."""
-    node.only("type", "tool_use_id", "content", "is_error", "cache_control")
+    node.only({"type", "tool_use_id", "content", "is_error", "cache_control"})
     content, failed = node.get("content"), node.get("is_error")
     if content is None:
         output = ""

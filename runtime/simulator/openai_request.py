@@ -18,41 +18,47 @@ from .shape import Node
 
 __all__ = ("read_request",)
 
-BODY_FIELDS = (
-    "frequency_penalty",
-    "logit_bias",
-    "logprobs",
-    "max_completion_tokens",
-    "max_tokens",
-    "messages",
-    "metadata",
-    "model",
-    "n",
-    "parallel_tool_calls",
-    "presence_penalty",
-    "reasoning_effort",
-    "response_format",
-    "seed",
-    "service_tier",
-    "stop",
-    "store",
-    "stream",
-    "stream_options",
-    "temperature",
-    "thinking",
-    "tool_choice",
-    "tools",
-    "top_logprobs",
-    "top_p",
-    "user",
+BODY_FIELDS = frozenset(
+    {
+        "frequency_penalty",
+        "logit_bias",
+        "logprobs",
+        "max_completion_tokens",
+        "max_tokens",
+        "messages",
+        "metadata",
+        "model",
+        "n",
+        "parallel_tool_calls",
+        "presence_penalty",
+        "reasoning_effort",
+        "response_format",
+        "seed",
+        "service_tier",
+        "stop",
+        "store",
+        "stream",
+        "stream_options",
+        "temperature",
+        "thinking",
+        "tool_choice",
+        "tools",
+        "top_logprobs",
+        "top_p",
+        "user",
+    }
 )
+SPOKEN = frozenset({"role", "content", "name"})
 MESSAGE_FIELDS = {
-    "system": ("role", "content", "name"),
-    "developer": ("role", "content", "name"),
-    "user": ("role", "content", "name"),
-    "assistant": ("role", "content", "name", "refusal", "tool_calls", "reasoning_content"),
-    "tool": ("role", "content", "name", "tool_call_id"),
+    "system": SPOKEN,
+    "developer": SPOKEN,
+    "user": SPOKEN,
+    "assistant": SPOKEN | {"refusal", "tool_calls", "reasoning_content"},
+    "tool": SPOKEN | {"tool_call_id"},
 }
+ROLES = tuple(MESSAGE_FIELDS)
+CALL_FIELDS = frozenset({"id", "type", "function"})
+FUNCTION_FIELDS = frozenset({"name", "arguments"})
 TOOL_NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 LONGEST_ID = 40
 
@@ -66,7 +72,7 @@ def read_request(body: object) -> Request:
     root = Node(body, OPENAI)
     model = root.field("model").text()
     thinking = is_thinking(model) and not thinking_disabled(root)
-    root.only(*BODY_FIELDS)
+    root.only(BODY_FIELDS)
     check_sampling(root)
     messages = [read_message(node) for node in root.field("messages").items()]
     check_pairs(messages)
@@ -153,10 +159,10 @@ def read_tools(root: Node) -> tuple[str, ...]:
 
 def read_tool(node: Node) -> str:
     """The name of a tool whose declaration is sound."""
-    node.only("type", "function")
+    node.only({"type", "function"})
     node.field("type").choice(("function",))
     function = node.field("function")
-    function.only("name", "description", "parameters", "strict")
+    function.only({"name", "description", "parameters", "strict"})
     name = function.field("name")
     if not TOOL_NAME.fullmatch(name.text()):
         expected = f"Expected a string that matches the pattern '^{TOOL_NAME.pattern}$'."
@@ -178,8 +184,8 @@ def check_parameters(tool: str, function: Node) -> None:
 
 def read_message(node: Node) -> Said:
     """One message, its fields and their types checked."""
-    role = node.field("role").choice(tuple(MESSAGE_FIELDS))
-    node.only(*MESSAGE_FIELDS[role])
+    role = node.field("role").choice(ROLES)
+    node.only(MESSAGE_FIELDS[role])
     calls = node.get("tool_calls") if role == "assistant" else None
     reasoning = node.get("reasoning_content") if role == "assistant" else None
     return Said(
@@ -229,11 +235,11 @@ def read_calls(node: Node) -> tuple[Call, ...]:
 
 def read_call(node: Node) -> Call:
     """A call with an id, a name, and arguments that are the text of a JSON object."""
-    node.only("id", "type", "function")
+    node.only(CALL_FIELDS)
     identifier = read_id(node.field("id"))
     node.field("type").choice(("function",))
     function = node.field("function")
-    function.only("name", "arguments")
+    function.only(FUNCTION_FIELDS)
     arguments = read_arguments(function.field("arguments"))
     return Call(function.field("name").text(), arguments, identifier)
 

@@ -2,8 +2,8 @@
 
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
-from typing import TypeVar, cast
+from collections.abc import Set as AbstractSet
+from typing import Any, TypeVar
 
 from .words import Words
 
@@ -24,43 +24,64 @@ def read_json(raw: bytes, words: Words) -> object:
         raise words.not_json() from None
 
 
-@dataclass(frozen=True, slots=True)
 class Node:
-    """A value in a body, how its provider refuses, and the path to the value; the body's own path is empty."""
+    """A value in a body.
 
-    value: object
-    words: Words
-    path: str = ""
+    A request has some hundred of them and hardly ever a fault, so this is no dataclass, and the path is spelled only
+    when it is asked for.
 
-    def only(self, *known: str) -> None:
+    Attributes:
+        value: As JSON gave it.
+        words: How its provider refuses.
+    """
+
+    __slots__ = ("_key", "_parent", "value", "words")
+
+    def __init__(self, value: object, words: Words, parent: "Node | None" = None, key: str | int = "") -> None:
+        """A value under the name or number `key` of its parent; without a parent: the body itself."""
+        self.value = value
+        self.words = words
+        self._parent = parent
+        self._key = key
+
+    @property
+    def path(self) -> str:
+        """Where it is, as its provider spells it; empty for the body itself."""
+        if self._parent is None:
+            return ""
+        if isinstance(self._key, int):
+            return self.words.element(self._parent.path, self._key)
+        return self.words.member(self._parent.path, self._key)
+
+    def only(self, known: AbstractSet[str]) -> None:
         """Refuse fields that are not known."""
-        for name in self.fields():
-            if name not in known:
-                raise self.words.unknown(self.words.member(self.path, name))
+        fields = self.fields()
+        if not known >= fields.keys():
+            unknown = next(name for name in fields if name not in known)
+            raise self.words.unknown(self.tagged(unknown).path)
 
     def get(self, name: str) -> "Node | None":
         """The field `name`; None when it is missing or null."""
         value = self.fields().get(name)
-        return None if value is None else self._at(name, value)
+        return None if value is None else Node(value, self.words, self, name)
 
     def field(self, name: str) -> "Node":
         """The field `name`, which has to be there."""
         fields = self.fields()
         if name not in fields:
-            raise self.words.missing(self.words.member(self.path, name))
-        return self._at(name, fields[name])
+            raise self.words.missing(self.tagged(name).path)
+        return Node(fields[name], self.words, self, name)
 
     def tagged(self, tag: str) -> "Node":
         """This value, with `tag` at the end of its path."""
-        return replace(self, path=self.words.member(self.path, tag))
+        return Node(self.value, self.words, self, tag)
 
     def items(self, *, low: int = 1) -> "list[Node]":
         """The elements of an array that has at least `low`, which is 0 or 1."""
-        elements = cast("list[object]", self._typed(list))
+        elements: list[object] = self._typed(list)
         if len(elements) < low:
             raise self.words.empty(self.path)
-        element, words, path = self.words.element, self.words, self.path
-        return [Node(value, words, element(path, place)) for place, value in enumerate(elements)]
+        return [Node(value, self.words, self, place) for place, value in enumerate(elements)]
 
     def text(self) -> str:
         """A string."""
@@ -70,9 +91,9 @@ class Node:
         """A boolean."""
         return self._typed(bool)
 
-    def fields(self) -> dict[str, object]:
+    def fields(self) -> dict[str, Any]:
         """An object with whatever fields."""
-        return cast("dict[str, object]", self._typed(dict))
+        return self._typed(dict)
 
     def whole(self, low: int) -> int:
         """An integer of at least `low`."""
@@ -94,9 +115,6 @@ class Node:
         if value not in supported:
             raise self.words.unsupported(self.path, value, supported)
         return value
-
-    def _at(self, name: str, value: object) -> "Node":
-        return Node(value, self.words, self.words.member(self.path, name))
 
     def _typed(self, expected: type[T]) -> T:
         # The exact type, because to Python True is an int.

@@ -20,3 +20,8 @@ def test_a_cut_text_is_a_beginning_with_as_many_tokens_as_fit(text: str, limit: 
 
 def test_words_count_by_four_letters_and_marks_one_by_one() -> None:
     assert tokens.count('{"count": 12345}') == 9
+
+
+@given(st.text(st.characters(max_codepoint=127)))
+def test_ascii_is_counted_as_any_text_is(text: str) -> None:
+    assert tokens.count(text) == tokens.count(f"{text} é") - 1
