@@ -5,9 +5,27 @@ from typing import Annotated
 
 import typer
 
+from ..simulator.modes import HEADER, MODES, Mode
+
 __all__ = ("EPILOG", "simulate")
 
-EPILOG = """\
+
+def line(name: str, mode: Mode) -> str:
+    """What a fault does, in one line."""
+    default = "" if mode.default is None else f", {mode.default:g} if left out"
+    value = f" ({mode.value}{default})" if mode.value else ""
+    return f"{name}{'=N' if mode.value else ''}: {mode.about}{value}"
+
+
+FAULTS = "\n\n".join(line(name, mode) for name, mode in MODES.items())
+
+EPILOG = f"""\
+Faults on request: after the model's name, as in simulated-census+429=2*1, or in the header {HEADER}, as in
+latency=0.5+crlf. A fault is NAME or NAME=N; *K after it keeps it to the first K requests that ask with these words, so
+that trying again succeeds; + joins several.
+
+{FAULTS}
+
 Example: amrita-fleet simulate --port 8123
 
 Exit status: 0 it was interrupted after it had served, 1 the port is taken, 2 bad input."""
@@ -21,9 +39,10 @@ def simulate(
         typer.Option(help="A file with rules for further models; can be given again.", show_default=False),
     ] = None,
 ) -> None:
-    """Run a provider that speaks OpenAI's chat completions and says what scenario files tell it to.
+    """Run a provider that speaks OpenAI's chat completions and Anthropic's Messages, strictly, and fails on request.
 
-    The first line it prints is the base URL for presets. It serves until it is interrupted.
+    Its models say what scenario files tell them to. The first line it prints is the base URL for presets: below it are
+    /chat/completions and /messages. It serves until it is interrupted.
     """
     from ..simulator.server import serve
 
