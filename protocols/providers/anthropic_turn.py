@@ -78,7 +78,10 @@ class BlockWriter:
 
     def speaker(self, turns: tuple[Turn, ...], place: int) -> Role | None:
         """Who spoke last before `place`: the user or the assistant; None for nobody."""
-        return next((role(turns[earlier]) for earlier in reversed(range(place)) if self.blocks(turns, earlier)), None)
+        for earlier in reversed(range(place)):
+            if isinstance(turns[earlier], ToolResult) or self.blocks(turns, earlier):
+                return role(turns[earlier])
+        return None
 
     def unthought(self, turns: tuple[Turn, ...]) -> bool:
         """Whether the last answer calls tools without having thought: then no thinking can be asked for."""

@@ -15,7 +15,7 @@ def start(identifier: str = "msg_1", usage: Json = USAGE) -> Json:
     return {"type": "message_start", "message": {"id": identifier, "content": [], "usage": usage}}
 
 
-def block(index: int, begin: Json, *deltas: Json) -> tuple[Json, ...]:
+def block(index: int, begin: Json, *deltas: object) -> tuple[object, ...]:
     events = ({"type": "content_block_delta", "index": index, "delta": delta} for delta in deltas)
     return (
         {"type": "content_block_start", "index": index, "content_block": begin},
@@ -28,11 +28,11 @@ def end(reason: Json = "end_turn", **usage: int) -> Json:
     return {"type": "message_delta", "delta": {"stop_reason": reason}, "usage": {**usage}}
 
 
-def says(*pieces: str, index: int = 0) -> tuple[Json, ...]:
+def says(*pieces: str, index: int = 0) -> tuple[object, ...]:
     return block(index, {"type": "text", "text": ""}, *({"type": "text_delta", "text": piece} for piece in pieces))
 
 
-def calls(*pieces: str, index: int = 0, identifier: str = "toolu_1") -> tuple[Json, ...]:
+def calls(*pieces: str, index: int = 0, identifier: str = "toolu_1") -> tuple[object, ...]:
     begin: Json = {"type": "tool_use", "id": identifier, "name": "look", "input": {}}
     return block(index, begin, *({"type": "input_json_delta", "partial_json": piece} for piece in pieces))
 

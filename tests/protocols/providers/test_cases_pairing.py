@@ -20,7 +20,7 @@ def pairs(messages: list[Any]) -> list[tuple[list[str], list[str]]]:
     """Of each answer with calls: its ids, and the ids of the results that stand directly after it."""
     found: list[tuple[list[str], list[str]]] = []
     for place, message in enumerate(messages):
-        parts = message["content"] if isinstance(message["content"], list) else []
+        parts: list[Any] = message["content"] if isinstance(message["content"], list) else []
         if ids := [each["id"] for each in message.get("tool_calls", ())]:
             after = messages[place + 1 : place + 1 + len(ids)]
             found.append((ids, [each["tool_call_id"] for each in after if each["role"] == "tool"]))
@@ -91,7 +91,11 @@ def test_they_are_unique_where_a_provider_wants_them_so() -> None:
 
 
 def test_two_calls_with_one_id_both_run() -> None:
-    eval_call = {"id": "functions.eval:301", "type": "function", "function": {"name": "look", "arguments": '{"x":1}'}}
+    eval_call: dict[str, Json] = {
+        "id": "functions.eval:301",
+        "type": "function",
+        "function": {"name": "look", "arguments": '{"x":1}'},
+    }
     again: Json = {**eval_call, "function": {"name": "look", "arguments": '{"x":2}'}}
     message = read(chat(), answer_of({"content": None, "tool_calls": [eval_call, again]})).message
     ids = [each.id for each in message.calls]

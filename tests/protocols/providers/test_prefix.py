@@ -28,8 +28,8 @@ def messages(cache: bool) -> Adapter:
     )
 
 
-MAKERS = [pytest.param(chat(name), id=name) for name in ("openai", "kimi", "mistral", "ollama", "unknown")]
-MAKERS += [pytest.param(messages, id="messages")]
+CHATS = ("openai", "kimi", "mistral", "ollama", "unknown")
+MAKERS = [*(pytest.param(chat(name), id=name) for name in CHATS), pytest.param(messages, id="messages")]
 
 TEXT = st.sampled_from(["", " ", "a", "é\ud83d", '"'])
 ORIGIN = st.sampled_from(["", "openai", "anthropic"])

@@ -33,7 +33,8 @@ def chat(profile: str = "unknown", **fields: Any) -> OpenAIChat:  # noqa: ANN401
 
 
 def claude(**fields: Any) -> Anthropic:  # noqa: ANN401
-    return Anthropic(ModelPreset(**{"model": "claude-sonnet-4-5", "protocol": "anthropic", **fields}))
+    given: dict[str, Any] = {"model": "claude-sonnet-4-5", "protocol": "anthropic", **fields}
+    return Anthropic(ModelPreset(**given))
 
 
 def asked(adapter: Adapter, *turns: Turn, output: int = 4000, tools: tuple[ToolSchema, ...] = (LOOK,)) -> Any:  # noqa: ANN401
@@ -61,7 +62,7 @@ def hear(adapter: Adapter, raw: str | bytes, **headers: str) -> Reply:
     return reader.close()
 
 
-def sse(*events: Json) -> str:
+def sse(*events: object) -> str:
     return "".join(f"data: {json.dumps(event)}\n\n" for event in events)
 
 
