@@ -33,12 +33,12 @@ def test_it_holds_for_hundreds_of_steps() -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(600)
 def test_it_holds_for_ten_thousand_steps() -> None:
     AgentMachine.steps.clear()
 
-    live_long(examples=100, events=60)
-
-    assert AgentMachine.steps["all"] >= 10_000
+    while AgentMachine.steps["all"] < 10_000:
+        live_long(examples=20, events=40)
 
 
 def test_an_answer_that_comes_after_the_stop_is_refused() -> None:
