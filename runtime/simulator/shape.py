@@ -10,6 +10,8 @@ from .words import Words
 __all__ = ("Node", "read_json")
 
 T = TypeVar("T")
+ARRAY: type[list[object]] = list
+OBJECT: type[dict[str, Any]] = dict
 
 
 def read_json(raw: bytes, words: Words) -> object:
@@ -78,7 +80,7 @@ class Node:
 
     def items(self, *, low: int = 1) -> "list[Node]":
         """The elements of an array that has at least `low`, which is 0 or 1."""
-        elements: list[object] = self._typed(list)
+        elements = self._typed(ARRAY)
         if len(elements) < low:
             raise self.words.empty(self.path)
         return [Node(value, self.words, self, place) for place, value in enumerate(elements)]
@@ -93,7 +95,7 @@ class Node:
 
     def fields(self) -> dict[str, Any]:
         """An object with whatever fields."""
-        return self._typed(dict)
+        return self._typed(OBJECT)
 
     def whole(self, low: int) -> int:
         """An integer of at least `low`."""
