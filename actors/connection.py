@@ -139,8 +139,16 @@ def connect(address: str) -> None:
             init()
     except (RayError, OSError, RuntimeError, ValueError) as error:
         ray.shutdown()  # what was started of it
-        doing = "it could not be started" if address == LOCAL else f"it could not be reached at {address!r}"
-        raise SystemUnavailable(system="ray", reason=f"{doing}: {' '.join(str(error).split())}") from error
+        raise SystemUnavailable(system="ray", reason=failure(address, error)) from error
+
+
+def failure(address: str, error: Exception) -> str:
+    """What went wrong, in one line."""
+    said = " ".join(str(error).split()).rstrip(".")
+    if address == LOCAL:
+        return f"it could not be started: {said}."
+    hint = "" if address == RUNNING or not isinstance(error, ConnectionError) else " Is its token this one?"
+    return f"it could not be reached at {address!r}: {said}.{hint}"
 
 
 def probe(address: str) -> None:
@@ -167,8 +175,8 @@ def probe(address: str) -> None:
 def greeted(line: socket.socket) -> bool:
     """Whether the server begins as one of HTTP/2 does."""
     line.sendall(HELLO)
-    with suppress(TimeoutError):
-        head = line.recv(FRAME_HEADER, socket.MSG_WAITALL)
+    with suppress(TimeoutError), line.makefile("rb") as said:
+        head = said.read(FRAME_HEADER)
         return len(head) == FRAME_HEADER and head[3] == SETTINGS
     return False
 

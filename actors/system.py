@@ -4,58 +4,30 @@ import asyncio
 import logging
 import os
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import count
-from typing import Any, cast
+from typing import cast
 
 import ray
 from anyio import to_thread
-from ray.actor import ActorClass
-from ray.exceptions import ActorAlreadyExistsError, ActorDiedError, ActorUnavailableError, RayError
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+from ray.exceptions import ActorDiedError, ActorUnavailableError, RayError
 
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR
-from ..runtime.errors import ChannelClosed, PeerUnreachable, SystemUnavailable
 from ..runtime.host import Seat
 from ..runtime.system import Progress, SpawnOrder
 from .agent import AgentActor
 from .attached import AttachedSystem
-from .channel import CONTROL, MAIL, actor_name
 from .connection import LOCAL, choose, connection
 from .errors import death, translated
+from .lifecycle import create_agent, create_supervisor, end, ready
 from .pickling import check_picklable
 from .placement import Node, Place, cores, places
-from .steering import RETRY_PAUSE, Steering, namespace
-from .supervisor import CHECK_IN, SETTLE, UNSPAWNED, WATCH, SupervisorActor
+from .steering import RETRY_PAUSE, Steering
+from .supervisor import UNSPAWNED
 
 __all__ = ("RaySystem", "attach_system", "open_system")
 
 log = logging.getLogger(__name__)
-
-READY_PATIENCE = 120.0
-"""Seconds a new agent has to become ready: a worker process takes one, on a busy machine some more."""
-
-CLOSE_PATIENCE = 2.0
-"""Seconds an agent, and the Supervisor, have to end by themselves before they are killed."""
-
-DEATH_PATIENCE = 10.0
-"""Seconds to wait until Ray says that what was killed is dead."""
-
-NEVER_AGAIN: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0, "enable_task_events": False}
-"""Ray restarts nothing and repeats no call: what may be done twice is decided by those who know."""
-
-# Ray's typing knows no concurrency groups. The numbers are calls at once; waiting ones cost nothing.
-Agents = cast(
-    "ActorClass[AgentActor]",
-    cast("Any", ray.remote)(concurrency_groups={MAIL: 64, CONTROL: 64})(AgentActor),
-)
-Supervisors = cast(
-    "ActorClass[SupervisorActor]",
-    cast("Any", ray.remote)(concurrency_groups={CHECK_IN: 1000, SETTLE: 1000, CONTROL: 1000, WATCH: 1000})(
-        SupervisorActor
-    ),
-)
 
 
 class RaySystem(Steering):
@@ -85,30 +57,17 @@ class RaySystem(Steering):
         """
         await to_thread.run_sync(connection().join, self._address)
         try:
-            supervisor = await to_thread.run_sync(self._create_supervisor)
+            supervisor = await to_thread.run_sync(create_supervisor, self.fleet, self._limit)
             self._reach(self.fleet, supervisor)
-            with translated(SUPERVISOR):
-                async with asyncio.timeout(READY_PATIENCE):
-                    await supervisor.open.remote()
-        except (ChannelClosed, PeerUnreachable, TimeoutError) as error:
-            await to_thread.run_sync(connection().leave)
-            raise SystemUnavailable(system="ray", reason=f"the Supervisor did not start: {error}") from error
+            try:
+                await ready(supervisor, SUPERVISOR)
+            except BaseException:
+                await end(supervisor)
+                raise
         except BaseException:
             await to_thread.run_sync(connection().leave)
             raise
         self._opened = True
-
-    def _create_supervisor(self) -> type[SupervisorActor]:
-        here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
-        space = namespace(self.fleet)
-        options = Supervisors.options(
-            name=SUPERVISOR, namespace=space, num_cpus=0, scheduling_strategy=here, **NEVER_AGAIN
-        )
-        try:
-            return cast("type[SupervisorActor]", options.remote(self.fleet, self._limit, space))
-        except ActorAlreadyExistsError:
-            reason = f"a fleet named {self.fleet!r} runs there already: choose another name."
-            raise SystemUnavailable(system="ray", reason=reason) from None
 
     async def close(self) -> None:
         """End every agent, then the Supervisor, then Ray if it was started for this. Safe to call twice."""
@@ -182,22 +141,10 @@ class RaySystem(Steering):
         watch = asyncio.create_task(self._watch(seat, actor))
         self._watches.add(watch)
         watch.add_done_callback(self._watches.discard)
-        try:
-            with translated(seat.name):
-                async with asyncio.timeout(READY_PATIENCE):
-                    await actor.open.remote()
-        except TimeoutError:
-            reason = f"{seat.name!r} was not ready after {READY_PATIENCE:g} seconds; is there room for another agent?"
-            raise SystemUnavailable(system="ray", reason=reason) from None
-        except ChannelClosed as error:
-            raise SystemUnavailable(
-                system="ray", reason=f"{seat.name!r} could not be started: {error.reason}."
-            ) from None
+        await ready(actor, seat.name)
 
     def _create(self, seat: Seat, order: SpawnOrder, place: Place) -> type[AgentActor]:
-        space = namespace(self.fleet)
-        options = Agents.options(name=actor_name(seat.name), namespace=space, num_cpus=0, **place, **NEVER_AGAIN)
-        actor = cast("type[AgentActor]", options.remote(order.agent, seat, self._supervisor, space))
+        actor = create_agent(self.fleet, order.agent, seat, self._supervisor, place)
         # Here in the thread, so that `close` finds it even if nobody waits for this thread any more.
         self._actors[seat] = actor
         return actor
@@ -235,28 +182,6 @@ class RaySystem(Steering):
                 await self._supervisor.died.remote(seat.name, seat.incarnation, reason)
         except FleetError as error:
             log.warning("nobody was told that %s died (%s): %s", seat.name, reason, error)
-
-
-async def end(actor: type[AgentActor] | type[SupervisorActor]) -> None:
-    """Have an actor end by itself, then kill it, and wait until it is dead."""
-    with suppress(TimeoutError, RayError):  # blocked or dead: all the same now
-        async with asyncio.timeout(CLOSE_PATIENCE):
-            await actor.close.remote()
-    await to_thread.run_sync(cast("Any", ray.kill), actor)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(DEATH_PATIENCE):
-            await dead(actor)
-
-
-async def dead(actor: type[AgentActor] | type[SupervisorActor]) -> None:
-    """Wait until Ray says that an actor is dead."""
-    while True:
-        try:
-            await actor.ping.remote()
-        except ActorDiedError:
-            return
-        except ActorUnavailableError:
-            await asyncio.sleep(RETRY_PAUSE)
 
 
 def open_system(fleet: str, limit: int | None, address: str | None) -> RaySystem:

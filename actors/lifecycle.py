@@ -1,0 +1,120 @@
+"""How an actor begins and ends. The one place where the plain classes become Ray's."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any, TypeAlias, cast
+
+import ray
+from anyio import to_thread
+from ray.actor import ActorClass
+from ray.exceptions import ActorAlreadyExistsError, ActorDiedError, ActorUnavailableError, RayError
+from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
+
+from ..protocols.ids import SUPERVISOR
+from ..runtime.agent import Agent
+from ..runtime.errors import ChannelClosed, SystemUnavailable
+from ..runtime.host import Seat
+from .agent import AgentActor
+from .channel import CONTROL, MAIL, actor_name
+from .errors import translated
+from .placement import Place
+from .steering import namespace
+from .supervisor import CHECK_IN, SETTLE, WATCH, SupervisorActor
+
+__all__ = ("create_agent", "create_supervisor", "end", "ready")
+
+READY_PATIENCE = 120.0
+"""Seconds a new actor has to become ready: a worker process takes one, on a busy machine some more."""
+
+CLOSE_PATIENCE = 2.0
+"""Seconds an actor has to end by itself before it is killed."""
+
+DEATH_PATIENCE = 10.0
+"""Seconds to wait until Ray says that what was killed is dead."""
+
+DEATH_PAUSE = 0.02
+"""Seconds between two looks whether it is."""
+
+NEVER_AGAIN: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0, "enable_task_events": False}
+"""Ray restarts nothing and repeats no call: what may be done twice is decided by those who know."""
+
+# Ray's types know no concurrency groups. Their numbers are calls at once; a parked one costs nothing.
+Agents = cast(
+    "ActorClass[AgentActor]",
+    cast("Any", ray.remote)(concurrency_groups={MAIL: 64, CONTROL: 64})(AgentActor),
+)
+Supervisors = cast(
+    "ActorClass[SupervisorActor]",
+    cast("Any", ray.remote)(concurrency_groups=dict.fromkeys((CHECK_IN, SETTLE, CONTROL, WATCH), 1000))(
+        SupervisorActor
+    ),
+)
+
+Actor: TypeAlias = type[AgentActor] | type[SupervisorActor]
+"""A handle: to a type checker the class, so that `handle.method.remote(...)` is typed."""
+
+
+def create_supervisor(fleet: str, limit: int | None) -> type[SupervisorActor]:
+    """Make a fleet's Supervisor, on this process's node if it can be. It blocks.
+
+    Raises:
+        SystemUnavailable: There is a fleet of this name.
+    """
+    space = namespace(fleet)
+    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
+    options = Supervisors.options(name=SUPERVISOR, namespace=space, num_cpus=0, scheduling_strategy=here, **NEVER_AGAIN)
+    try:
+        return cast("type[SupervisorActor]", options.remote(fleet, limit, space))
+    except ActorAlreadyExistsError:
+        reason = f"a fleet named {fleet!r} runs there already: choose another name."
+        raise SystemUnavailable(system="ray", reason=reason) from None
+
+
+def create_agent(
+    fleet: str, agent: Agent, seat: Seat, supervisor: type[SupervisorActor], place: Place
+) -> type[AgentActor]:
+    """Make an agent's actor, which lives as long as the handle. It blocks."""
+    space = namespace(fleet)
+    options = Agents.options(name=actor_name(seat.name), namespace=space, num_cpus=0, **place, **NEVER_AGAIN)
+    return cast("type[AgentActor]", options.remote(agent, seat, supervisor, space))
+
+
+async def ready(actor: Actor, name: str) -> None:
+    """Have a new actor begin, and wait until it has.
+
+    Raises:
+        SystemUnavailable: Its process did not come, or died.
+        FleetError: What its `open` raised.
+    """
+    try:
+        with translated(name):
+            async with asyncio.timeout(READY_PATIENCE):
+                await actor.open.remote()
+    except TimeoutError:
+        reason = f"{name!r} was not ready after {READY_PATIENCE:g} seconds; the cluster may have no room for it."
+        raise SystemUnavailable(system="ray", reason=reason) from None
+    except ChannelClosed as error:
+        raise SystemUnavailable(system="ray", reason=f"{name!r} could not be started: {error.reason}.") from None
+
+
+async def end(actor: Actor) -> None:
+    """Have an actor end by itself, then kill it, and wait until it is dead."""
+    with suppress(TimeoutError, RayError):  # blocked or dead already: it is killed either way
+        async with asyncio.timeout(CLOSE_PATIENCE):
+            await actor.close.remote()
+    await to_thread.run_sync(cast("Any", ray.kill), actor)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DEATH_PATIENCE):
+            await dead(actor)
+
+
+async def dead(actor: Actor) -> None:
+    """Wait until Ray says that an actor is dead."""
+    while True:
+        try:
+            await actor.ping.remote()
+        except ActorDiedError:
+            return
+        except ActorUnavailableError:  # it is being found out
+            pass
+        await asyncio.sleep(DEATH_PAUSE)
