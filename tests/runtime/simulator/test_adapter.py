@@ -1,4 +1,4 @@
-"""The project's own adapter, over HTTP, satisfies the strict provider through a whole conversation."""
+"""The project's own adapters, over HTTP, satisfy the strict provider through whole conversations."""
 
 import json
 from dataclasses import replace
@@ -24,16 +24,22 @@ BEGINNING: tuple[Turn, ...] = (
 )
 
 
-def preset(simulator: Simulator, model: str, *, stream: bool = False) -> ModelPreset:
-    return ModelPreset(model=model, base_url=simulator.base_url, config=ModelConfig(stream=stream))
+PROTOCOL = pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+STREAM = pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
+def preset(simulator: Simulator, model: str, protocol: str = "openai", *, stream: bool = False) -> ModelPreset:
+    config = ModelConfig(stream=stream)
+    return ModelPreset(model=model, base_url=simulator.base_url, protocol=protocol, config=config)
+
+
+@PROTOCOL
+@STREAM
 @pytest.mark.parametrize("model", ["simulated-census", "simulated-census-thinking"])
-async def test_a_worker_comes_to_its_end(model: str, *, stream: bool) -> None:
+async def test_a_worker_comes_to_its_end(protocol: str, model: str, *, stream: bool) -> None:
     turns = BEGINNING
     async with Simulator() as simulator:
-        provider = connect(preset(simulator, model, stream=stream))
+        provider = connect(preset(simulator, model, protocol, stream=stream))
         draft, spent = None, 0
         while turns[-1] is BEGINNING[-1] or isinstance(turns[-1], ToolResult):
             draft = provider.draft(turns, TOOLS, draft)
@@ -72,3 +78,22 @@ async def test_an_answer_that_is_cut_says_so_and_can_go_back() -> None:
         again = await provider.call(provider.draft((*BEGINNING, reply.message, *results), TOOLS, None), 500)
         assert [call.name for call in again.message.calls] == ["count_files", "count_lines", "top_words"]
         await provider.aclose()
+
+
+@PROTOCOL
+@STREAM
+async def test_thirty_rounds_of_thinking_and_a_last_answer_meet_no_refusal(protocol: str, *, stream: bool) -> None:
+    stuck = Message(Role.SYSTEM, "You are a census worker. You are stuck.")
+    turns: tuple[Turn, ...] = (stuck, BEGINNING[1])
+    async with Simulator() as simulator:
+        provider = connect(preset(simulator, "simulated-census-thinking", protocol, stream=stream))
+        draft = None
+        for _ in range(30):
+            draft = provider.draft(turns, TOOLS, draft)
+            reply = await provider.call(draft, 500)
+            turns = (*turns, reply.message, *(ToolResult(call.id, call.name, "{}") for call in reply.message.calls))
+        last = provider.draft((*turns, Message(Role.USER, "Give your final answer.")), (), draft)
+        final = await provider.call(last, 500)
+        await provider.aclose()
+    assert final.message.content == "I kept counting the same files and could not finish."
+    assert simulator.totals.refused == 0
