@@ -34,6 +34,7 @@ class Agent(Strict):
 
     Attributes:
         preset: The model and how it is asked.
+        fallbacks: Presets that take over for the rest of a run, one after the other, when the one before failed for good.
         instructions: The system message.
         tools: What it may call, beside the built-in tools.
         config: The numbers of its loop.
@@ -43,6 +44,7 @@ class Agent(Strict):
     """
 
     preset: ModelPreset
+    fallbacks: tuple[ModelPreset, ...] = ()
     instructions: str = ""
     tools: tuple[Tool, ...] = ()
     config: AmritaConfig = field(default_factory=AmritaConfig)
@@ -62,6 +64,7 @@ class Agent(Strict):
             retries=config.llm.max_retries,
             retry_base=config.llm.retry_base,
             retry_cap=config.llm.retry_cap,
+            presets=1 + len(self.fallbacks),
             output=model.max_tokens,
             last_output=config.wind_down.output,
             mail_bytes=config.mail.mail_bytes,
@@ -80,6 +83,7 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
     model_config: ModelConfig | Mapping[str, Any] | None = None,
     thinking_config: ThinkingConfig | Mapping[str, Any] | None = None,
     extra_body: Mapping[str, Any] | None = None,
+    fallbacks: Iterable[ModelPreset] = (),
     config: AmritaConfig | None = None,
     limit: TokenLimit | int | None = None,
     memory: Literal["agent", "run"] = "agent",
@@ -98,6 +102,7 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         model_config: Fields of `ModelConfig`.
         thinking_config: Fields of `ThinkingConfig`.
         extra_body: Fields of one provider, put into each request's body.
+        fallbacks: Presets that take over when this endpoint fails for good, one after the other.
         config: The numbers of its loop; None: the defaults.
         limit: Its own token limit.
         memory: Whether it remembers earlier runs.
@@ -120,6 +125,7 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         _ = each.schema  # made here, so that what no schema can say is an error here
     return Agent(
         preset=preset,
+        fallbacks=tuple(fallbacks),
         instructions=instructions,
         tools=described,
         config=config or AmritaConfig(),

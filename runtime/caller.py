@@ -5,18 +5,21 @@ last draft, whose pieces are used again, and the last count, which makes the nex
 """
 
 import logging
+from dataclasses import dataclass
 
 from ..protocols.checkin import CheckIn, Directive, Grant, Settlement, Stop, Wait
 from ..protocols.errors import FleetError, ProviderError
 from ..protocols.ids import AgentId, Incarnation
 from ..protocols.messages import Reply
+from ..protocols.presets import ModelPreset
 from ..protocols.providers.base import Draft, Provider, ToolSchema, Watcher
+from ..protocols.providers.connection import connect
 from .ports import Clock, SupervisorLink
 from .step.budget import Counted, request_bound
 from .step.last_answer import last_request
 from .step.state import AgentState
 
-__all__ = ("Caller",)
+__all__ = ("Caller", "Model")
 
 log = logging.getLogger(__name__)
 
@@ -27,27 +30,58 @@ UNREACHABLE_PAUSE = 1.0
 """Seconds between them."""
 
 
+@dataclass
+class Model:
+    """One preset's provider, and what is kept of its last request.
+
+    Attributes:
+        key: What shares the provider's rate limits.
+        output: The most output tokens one call may ask for.
+        draft: The last request.
+        counted: The last request whose prompt the provider counted.
+    """
+
+    provider: Provider
+    key: str
+    output: int
+    draft: Draft | None = None
+    counted: Counted | None = None
+
+    @classmethod
+    def of(cls, preset: ModelPreset) -> "Model":
+        """The model of a preset; nothing is opened before its first call.
+
+        Raises:
+            PresetInvalid: The adapter cannot work with it.
+        """
+        return cls(connect(preset), preset.provider_key, preset.config.max_tokens)
+
+    def write(self, state: AgentState, tools: tuple[ToolSchema, ...], last_input: int | None) -> Draft:
+        """Write a request; one for a last answer has at most `last_input` bytes of text, and no tools."""
+        if last_input is None:
+            self.draft = self.provider.draft(state.transcript.turns, tools, self.draft)
+        else:
+            self.draft = self.provider.draft(last_request(state.transcript, last_input), (), None)
+        return self.draft
+
+    def bound(self, draft: Draft) -> int:
+        """The most tokens the request's prompt can be counted as."""
+        return request_bound(draft.head, draft.fragments, draft.hidden_prompt, self.counted)
+
+
 class Caller:
-    """Makes one agent's model calls, one at a time."""
+    """Makes one agent's model calls, one at a time. The run's state says which of the presets is asked."""
 
     def __init__(
-        self,
-        agent: AgentId,
-        incarnation: Incarnation,
-        provider: Provider,
-        link: SupervisorLink,
-        provider_key: str,
-        last_input: int,
+        self, agent: AgentId, incarnation: Incarnation, models: tuple[Model, ...], link: SupervisorLink, last_input: int
     ) -> None:
         """Keep the ports. `last_input` is the bytes of text a last answer's request may have."""
         self._agent = agent
         self._incarnation = incarnation
-        self._provider = provider
+        self._models = models
+        self._model = models[0]
         self._link = link
-        self._provider_key = provider_key
         self._last_input = last_input
-        self._draft: Draft | None = None
-        self._counted: Counted | None = None
         self._attempt = 0
         self._answered = True
         self._unreachable = 0
@@ -57,11 +91,12 @@ class Caller:
         self, state: AgentState, tools: tuple[ToolSchema, ...], output: int, *, last: bool
     ) -> Directive:
         """Write the request and check in. A Supervisor that cannot be reached grants nothing."""
-        draft = self._write(state, tools, last=last)
+        self._model = model = self._models[state.current.preset]
+        draft = model.write(state, tools, self._last_input if last else None)
         # A check-in whose answer was lost may have reserved: asked under the same number, it is the same reservation.
         self._attempt += self._answered
         self._answered = False
-        bound = request_bound(draft.head, draft.fragments, draft.hidden_prompt, self._counted)
+        output = min(output, model.output)
         asked = CheckIn(
             agent=self._agent,
             incarnation=self._incarnation,
@@ -69,8 +104,8 @@ class Caller:
             step=state.step,
             phase=state.phase,
             attempt=self._attempt,
-            provider=self._provider_key,
-            bound=bound,
+            provider=model.key,
+            bound=model.bound(draft),
             output=output,
             floor=min(output, 256),
             last_answer=last,
@@ -91,21 +126,13 @@ class Caller:
             return Stop(f"the Supervisor cannot be reached: {error}")
         return Wait(UNREACHABLE_PAUSE, f"the Supervisor cannot be reached: {error}")
 
-    def _write(self, state: AgentState, tools: tuple[ToolSchema, ...], *, last: bool) -> Draft:
-        if last:
-            turns = last_request(state.transcript, self._last_input)
-            self._draft = self._provider.draft(turns, (), None)
-        else:
-            self._draft = self._provider.draft(state.transcript.turns, tools, self._draft)
-        return self._draft
-
     async def call(self, grant: Grant, clock: Clock, watch: Watcher | None) -> Reply:
         """Make the attempt that was granted, and report what it came to.
 
         Raises:
             ProviderError: The attempt failed.
         """
-        draft = self._draft
+        model, draft = self._model, self._model.draft
         assert draft is not None  # noqa: S101  leave was asked for with it
         tokens: int | None = 0
         estimated = True
@@ -113,7 +140,7 @@ class Caller:
             if grant.after > 0:
                 await clock.sleep(grant.after)
             tokens = None
-            reply = await self._provider.call(draft, grant.output, watch)
+            reply = await model.provider.call(draft, grant.output, watch)
             tokens, estimated = reply.usage.total, reply.usage.estimated
         except ProviderError as error:
             tokens = None if error.billed else 0
@@ -123,7 +150,7 @@ class Caller:
                 self._agent, self._incarnation, grant.reservation, tokens, estimated
             )
         if not estimated:
-            self._counted = Counted(draft.head, draft.fragments, reply.usage.prompt)
+            model.counted = Counted(draft.head, draft.fragments, reply.usage.prompt)
         return reply
 
     def decline(self, grant: Grant) -> None:
@@ -148,5 +175,6 @@ class Caller:
             log.warning("a settlement of %s waits for the Supervisor: %s", self._agent, error)
 
     async def aclose(self) -> None:
-        """Close the provider's connections."""
-        await self._provider.aclose()
+        """Close the providers' connections."""
+        for model in self._models:
+            await model.provider.aclose()

@@ -24,9 +24,8 @@ from ..protocols.mail import Kind, Receipt, ReceiptState, Refusal
 from ..protocols.messages import Json
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Ending, Limit, Outcome
-from ..protocols.providers.connection import connect
 from .agent import Agent
-from .caller import Caller
+from .caller import Caller, Model
 from .driver import Driver, Ports
 from .errors import AgentUnknown, ChannelClosed, QueueFull
 from .inbox import Inbox
@@ -117,14 +116,8 @@ class AgentHost:
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
         self._reporter = Reporter(link, clock, self.status)
         self._sender = Sender(seat.name, seat.incarnation, post, clock, agent.config.mail.send_timeout)
-        self._caller = Caller(
-            seat.name,
-            seat.incarnation,
-            connect(agent.preset),
-            link,
-            agent.preset.provider_key,
-            agent.config.wind_down.input_bytes,
-        )
+        models = tuple(Model.of(preset) for preset in (agent.preset, *agent.fallbacks))
+        self._caller = Caller(seat.name, seat.incarnation, models, link, agent.config.wind_down.input_bytes)
         state = AgentState.begin(seat.name, agent.rules)
         self._driver = Driver(state, seat.incarnation, self._ports(link, post))
         if agent.config.mail.on_mail == "refuse":

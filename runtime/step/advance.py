@@ -12,7 +12,7 @@ from ...protocols.checkin import EndStep, Pause, Proceed, Stop, Wait, WindDown
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from ..errors import InvalidMove
-from .asking import ask, call, retry, wait_then_ask
+from .asking import ask, call, try_again, wait_then_ask
 from .beginning import begin, wake
 from .boundary import enter, leave
 from .effects import Cancel, Commit, Effect, Notify, WaitForMail
@@ -168,7 +168,7 @@ def ended_by(state: AgentState, doing: Thinking | WindingDown, directive: EndSte
 
 def model_failed(state: AgentState, doing: Thinking, event: ModelFailed) -> Moved:
     """Try again, or end the run as failed."""
-    again = retry(state, doing, event)
+    again = try_again(state, doing, event)
     if again is not None:
         return again
     state, effects = finish(state, Ending.FAILED, state.transcript.last_text, reason=event.sentence)
@@ -177,7 +177,7 @@ def model_failed(state: AgentState, doing: Thinking, event: ModelFailed) -> Move
 
 def last_failed(state: AgentState, doing: WindingDown, event: ModelFailed) -> Moved:
     """Try again, or end the run without a model."""
-    again = retry(state, doing, event)
+    again = try_again(state, doing, event)
     if again is not None:
         return again
     state, effects = finish_without_model(state, doing)

@@ -4,7 +4,7 @@
                        Directed(Wait)    -> StartTimer -> TimerFired -> ask
                                             ModelFailed -> StartTimer -> TimerFired -> ask
 
-Whether to try again is decided here, so that every attempt checks in with the Supervisor anew.
+Whether to try again, and with which preset, is decided here, so that every attempt checks in with the Supervisor anew.
 """
 
 from dataclasses import replace
@@ -16,7 +16,7 @@ from .effects import AskLeave, CallModel, Effect, Notify, StartTimer
 from .events import ModelFailed
 from .state import AgentState, Ask, AskStage, Op, Rules, Thinking, WindingDown
 
-__all__ = ("ask", "call", "retry", "retry_delay", "wait_then_ask")
+__all__ = ("ask", "call", "retry_delay", "try_again", "wait_then_ask")
 
 Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
 Asking: TypeAlias = Thinking | WindingDown
@@ -42,8 +42,13 @@ def wait_then_ask(state: AgentState, doing: Asking, seconds: float) -> Moved:
     return state, (StartTimer(op, seconds),)
 
 
+def try_again(state: AgentState, doing: Asking, failed: ModelFailed) -> Moved | None:
+    """Try again after a failure: with the same preset, or with the next; None when there is no more to try."""
+    return retry(state, doing, failed) or fall_back(state, doing, failed)
+
+
 def retry(state: AgentState, doing: Asking, failed: ModelFailed) -> Moved | None:
-    """Try again after a failure, or None when trying again is no use or was tried often enough."""
+    """Ask the same preset again, or None when that is no use or was tried often enough."""
     failures = doing.ask.failures + 1
     if not failed.retryable or failures > state.rules.retries:
         return None
@@ -58,6 +63,21 @@ def retry(state: AgentState, doing: Asking, failed: ModelFailed) -> Moved | None
     return state, (told, *effects)
 
 
+def fall_back(state: AgentState, doing: Asking, failed: ModelFailed) -> Moved | None:
+    """Let the next preset take over for the rest of the run, or None when there is none."""
+    preset = state.current.preset + 1
+    if preset >= state.rules.presets:
+        return None
+    told = Notify(
+        NoticeType.MODEL,
+        "fallback",
+        f"{failed.sentence} The next preset takes over.",
+        {"error": failed.kind, "preset": preset},
+    )
+    state, effects = ask(replace(state, run=replace(state.current, preset=preset)), replace(doing, ask=Ask()))
+    return state, (told, *effects)
+
+
 def retry_delay(rules: Rules, failures: int, failed: ModelFailed) -> float:
     """Seconds until the next attempt: doubling, spread by jitter, capped, and never sooner than the provider said."""
     doubled = min(rules.retry_cap, rules.retry_base * 2.0 ** (failures - 1))
@@ -66,5 +86,6 @@ def retry_delay(rules: Rules, failures: int, failed: ModelFailed) -> float:
 
 def staged(state: AgentState, doing: Asking, stage: AskStage) -> tuple[AgentState, Op]:
     """The same phase with its call at another stage, under a new op."""
-    state, op = state.with_op()
-    return replace(state, doing=replace(doing, ask=Ask(op, stage, doing.ask.failures))), op
+    op = state.next_op
+    asking = replace(doing, ask=Ask(op, stage, doing.ask.failures))
+    return replace(state, doing=asking, next_op=Op(op + 1)), op

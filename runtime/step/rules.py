@@ -18,6 +18,7 @@ class Rules:
         retries: How often a failed model call is tried again.
         retry_base: Seconds before the first new attempt; doubles with each.
         retry_cap: The most seconds between two attempts.
+        presets: How many presets there are, the first and those that take over from it.
         output: Output tokens wanted of a call.
         last_output: Output tokens wanted of a last answer.
         mail_bytes: Bytes of mail one boundary takes.
@@ -32,6 +33,7 @@ class Rules:
     retries: int = 3
     retry_base: float = 0.5
     retry_cap: float = 30.0
+    presets: int = 1
     output: int = 4096
     last_output: int = 512
     mail_bytes: int = 32 * 1024

@@ -220,6 +220,7 @@ class Run:
         window: The last tool calls.
         nudged: The model was told once that its reply was empty.
         deadline: The timer that ends the run, where it has one.
+        preset: Which of the agent's presets is asked, from 0.
     """
 
     id: RunId
@@ -231,6 +232,7 @@ class Run:
     window: Window = field(default_factory=Window)
     nudged: bool = False
     deadline: Op | None = None
+    preset: int = 0
 
 
 @dataclass(frozen=True, slots=True)

@@ -285,3 +285,25 @@ async def test_names_that_no_agent_can_have_are_refused_and_nothing_is_spawned()
 def test_an_unknown_system_is_named() -> None:
     with pytest.raises(SystemUnavailable, match="there are only local, ray"):
         Fleet(system="mars")  # type: ignore[arg-type]
+
+
+async def test_the_next_preset_takes_over_when_one_fails_for_good_and_the_run_goes_on() -> None:
+    refuses = scripted(call("hold"), fail("AuthRefused", sentence="no such key"), model="first")
+    busy = scripted(repeat(fail("ProviderBusy", sentence="busy")), model="second")
+    house, held = House(), Held()
+    held.go.set()
+    described = Agent(
+        preset=refuses,
+        fallbacks=(busy, scripted(say("saved"), model="third")),
+        tools=(held.tool,),
+        config=AmritaConfig(llm=LLMConfig(max_retries=1)),
+    )
+    async with house.host(described) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
+        await house.until(outcome.done)
+        again = asyncio.ensure_future(host.outcome(await host.start("again")))
+        await house.until(again.done)
+    notices = [notice for notice in house.supervisor.feed.read(0, 1000) if notice.extra_type == "fallback"]
+    assert outcome.result().text == "saved"
+    assert [notice.data["preset"] for notice in notices] == [1, 2]
+    assert again.result().text == "done", "the next run begins with the first preset, whose script goes on"
