@@ -16,7 +16,7 @@ from amrita_fleet.protocols.providers.base import Adapter
 
 from .recording import Recording, preset_for, recordings
 
-FEW, MANY = 4, 150
+FEW, MANY = 2, 150
 """Examples a recording, by default and in slow runs."""
 
 Outcome = Reply | tuple[type[ProviderError], str]
