@@ -50,7 +50,8 @@ class Envelope(NamedTuple):
     @property
     def size(self) -> int:
         """Bytes the body takes as UTF-8, plus a fixed charge for the rest."""
-        return len(self.body.encode()) + ENVELOPE_CHARGE
+        body = self.body
+        return (len(body) if body.isascii() else len(body.encode())) + ENVELOPE_CHARGE
 
 
 ENVELOPE_CHARGE = 200
