@@ -14,7 +14,6 @@ from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, USER, AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
-from ..runtime.errors import ChannelClosed
 from ..runtime.supervision.account import Account
 from ..runtime.supervision.roster import DEAD
 from ..runtime.system import STOP_PATIENCE
@@ -113,8 +112,6 @@ class Steering:
                 run = decode(status, AgentStatus).run
                 if run is not None:
                     await self.outcome(agent, run)
-        except ChannelClosed:  # the dead have stopped
-            return True
         except (TimeoutError, FleetError) as error:
             log.warning("%s did not acknowledge that it was stopped: %s", agent, error)
             return False
@@ -140,7 +137,7 @@ class Steering:
             return decode(await self._supervisor.statuses.remote(fresh), tuple[AgentStatus, ...])
 
     async def _status(self, agent: AgentId) -> bytes | None:
-        """What an agent says of itself now, None when it says nothing."""
+        """What an agent says of itself now; None when it says nothing, and what the Supervisor knows must do."""
         try:
             async with asyncio.timeout(STATUS_PATIENCE):
                 return await self._ask(agent, lambda actor: actor.status.remote())

@@ -148,7 +148,7 @@ def test_a_local_cluster_is_started_kept_shared_and_ended(tmp_path: Path) -> Non
 
         import anyio._backends._asyncio as pool
         from anyio import to_thread
-        from amrita_fleet import Agent, Fleet, tool
+        from amrita_fleet import Agent, Fleet, SystemUnavailable, tool
         from amrita_fleet.protocols.providers.scripted import call, say, scripted
 
         pool.WorkerThread.MAX_IDLE_TIME = 0
@@ -164,6 +164,10 @@ def test_a_local_cluster_is_started_kept_shared_and_ended(tmp_path: Path) -> Non
             async with Fleet() as one:
                 for _ in range(5):
                     await to_thread.run_sync(os.getpid)
+                try:
+                    await Fleet(address="127.0.0.1:1").__aenter__()
+                except SystemUnavailable as error:
+                    print(error.reason)
                 async with Fleet() as other:
                     await other.spawn(Agent(preset=scripted(call("own"), say("other")), tools=(own,)), ["ana"])
                     print((await other.agent("ana").run("?")).text)
@@ -177,4 +181,5 @@ def test_a_local_cluster_is_started_kept_shared_and_ended(tmp_path: Path) -> Non
         asyncio.run(main())
     """
     done = run(script, HOME=str(tmp_path))
-    assert done.stdout.splitlines() == ["other", "one", "False", "()", "False 0o600"], done.stderr
+    refused = "this process already uses the Ray at 'local' and can use no second one."
+    assert done.stdout.splitlines() == [refused, "other", "one", "False", "()", "False 0o600"], done.stderr

@@ -187,6 +187,13 @@ async def test_a_second_fleet_of_the_same_name_is_refused() -> None:
         assert (await fleet.agent("ana").run("?")).text == "hi"
 
 
+async def test_what_the_supervisor_refuses_to_begin_with_is_raised_as_it_is_and_leaves_nothing() -> None:
+    fleet = Fleet(limit=-1)
+    with pytest.raises(ValueError, match="give 0 or more"):
+        await fleet.__aenter__()
+    assert actors_of(fleet) == []
+
+
 async def test_a_peer_that_does_not_exist_is_an_error_with_near_names_in_an_agents_process_too() -> None:
     async with Fleet() as fleet:
         await fleet.spawn(agent(say("hi")), ["analyst"])
