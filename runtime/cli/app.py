@@ -10,7 +10,7 @@ from typing import Annotated, cast
 import typer
 
 from ...protocols.errors import FleetError
-from . import demo, ps, run, send, simulate, stop
+from . import demo, doctor, ps, run, send, simulate, stop
 from .console import complain
 from .status import NAME, Status, status_of
 
@@ -25,6 +25,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (ps.ps, ps.EPILOG),
     (send.send, send.EPILOG),
     (stop.stop, stop.EPILOG),
+    (doctor.doctor, doctor.EPILOG),
     (simulate.simulate, simulate.EPILOG),
 )
 """Each command with what stands below its help: an example and the exit statuses."""

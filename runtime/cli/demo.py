@@ -49,7 +49,7 @@ def demo(  # noqa: PLR0913  one parameter for each option
         raise InputInvalid(reason=f"--agents must be at least 1, not {agents}.")
     if bool(base_url) != bool(model):
         raise InputInvalid(reason="--base-url and --model belong together: a real model needs both.")
-    preset = preset_of(base_url, model, api_key) if model else None
+    preset = preset_of(base_url=base_url, model=model, api_key=api_key) if model else None
     order = Order(read_folder(path) if path else standard_library(), agents, system.value, preset)
     agrees = carry_out(demonstrate(order, as_json=as_json), "the fleet and what was started for it have ended")
     raise typer.Exit(Status.OK if agrees else Status.FAILED)

@@ -3,13 +3,32 @@
 FleetError                       protocols/errors.py
 ├── InputInvalid (ValueError)    what was typed cannot be used: exit status 2
 │   ├── FolderUnusable           a folder that cannot be counted
+│   ├── ModelUnusable            a model that cannot be asked as it was named
+│   ├── PresetFileInvalid        a file that holds no preset
 │   └── ToolsMissing             `--tools` that names no tool
 └── Interrupted                  Ctrl-C: exit status 130
 """
 
-from ...protocols.errors import FleetError
+from collections.abc import Mapping
 
-__all__ = ("FolderUnusable", "InputInvalid", "Interrupted", "ToolsMissing")
+from ...protocols.errors import AuthRefused, BadRequest, FleetError, ProviderUnreachable
+
+__all__ = (
+    "SUSPECTS",
+    "FolderUnusable",
+    "InputInvalid",
+    "Interrupted",
+    "ModelUnusable",
+    "PresetFileInvalid",
+    "ToolsMissing",
+)
+
+SUSPECTS: Mapping[str, str] = {
+    ProviderUnreachable.__name__: "The base_url",
+    AuthRefused.__name__: "The api_key",
+    BadRequest.__name__: "The model, or the base_url,",
+}
+"""Classes of errors that mean, where no call was ever answered, that a model was named wrongly; and in what."""
 
 
 class InputInvalid(FleetError, ValueError):
@@ -27,6 +46,32 @@ class FolderUnusable(InputInvalid):
     def __init__(self, *, path: str, reason: str) -> None:
         """Keep the facts."""
         super().__init__(reason=f"The folder {path!r} cannot be counted: {reason}.")
+        self.path = path
+
+
+class ModelUnusable(InputInvalid):
+    """The model cannot be asked.
+
+    Attributes:
+        suspect: The part of the preset to look at.
+        sentence: What the call met.
+        request_id: The id to quote to the provider.
+    """
+
+    def __init__(self, *, suspect: str, sentence: str, request_id: str) -> None:
+        """Keep the facts."""
+        super().__init__(reason=f"{suspect} cannot be used: {sentence} (request_id={request_id})")
+        self.suspect = suspect
+        self.sentence = sentence
+        self.request_id = request_id
+
+
+class PresetFileInvalid(InputInvalid):
+    """The preset file at `path` cannot be used, because of `reason`."""
+
+    def __init__(self, *, path: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(reason=f"The preset file {path!r} cannot be used: {reason}.")
         self.path = path
 
 

@@ -1,15 +1,48 @@
-"""A model as the options of a command name it."""
+"""A model as the options of a command, or a file, name it."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any, cast
 
 from ...protocols.presets import ModelPreset
-from ...protocols.secret import Secret
+from .errors import InputInvalid, PresetFileInvalid
 
 __all__ = ("preset_of",)
 
 
-def preset_of(base_url: str, model: str, api_key: str, protocol: str = "openai") -> ModelPreset:
+def preset_of(file: Path | None = None, **fields: str) -> ModelPreset:
     """The model, checked as far as that is possible without asking it.
 
+    Args:
+        file: A YAML file with fields of `ModelPreset`.
+        fields: Fields that stand instead of those of the file, unless they are empty.
+
     Raises:
-        PresetInvalid: The address is none, or nobody knows the protocol.
+        InputInvalid: The file cannot be read, or there is none and no model is named.
+        PresetInvalid: A field is unknown, or a value cannot work.
     """
-    return ModelPreset(model=model, base_url=base_url, api_key=Secret.read(api_key), protocol=protocol)
+    given = {**(fields_in(file) if file else {}), **{name: value for name, value in fields.items() if value}}
+    if not (file or fields.get("model")):
+        raise InputInvalid(reason="Missing option '--model', or '--preset' with a file that names the model.")
+    return ModelPreset.parse(given)
+
+
+def fields_in(file: Path) -> Mapping[str, Any]:
+    """What stands in a preset file.
+
+    Raises:
+        PresetFileInvalid: It cannot be read, or does not hold fields.
+    """
+    import yaml
+
+    try:
+        content: object = yaml.safe_load(file.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise PresetFileInvalid(path=str(file), reason=error.strerror or str(error)) from None
+    except (UnicodeDecodeError, yaml.YAMLError) as error:
+        raise PresetFileInvalid(path=str(file), reason=f"it is no YAML: {error}") from None
+    if not isinstance(content, Mapping) or not all(
+        isinstance(name, str) for name in cast("Mapping[object, object]", content)
+    ):
+        raise PresetFileInvalid(path=str(file), reason="it should hold fields of a preset, as in `model: qwen3`")
+    return cast("Mapping[str, Any]", content)

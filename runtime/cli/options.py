@@ -1,11 +1,24 @@
 """Options that several commands take, with one wording."""
 
 from enum import StrEnum
+from pathlib import Path
 from typing import Annotated
 
 import typer
 
-__all__ = ("Address", "AsJson", "FleetName", "Key", "SystemName", "Where")
+__all__ = (
+    "Address",
+    "AsJson",
+    "BaseUrl",
+    "FleetName",
+    "Key",
+    "Model",
+    "PresetFile",
+    "ProfileName",
+    "ProtocolName",
+    "SystemName",
+    "Where",
+)
 
 
 class SystemName(StrEnum):
@@ -21,6 +34,28 @@ Where = Annotated[
 ]
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+
+BaseUrl = Annotated[str, typer.Option(help="Where the model is, as in http://localhost:11434/v1.", show_default=False)]
+
+Model = Annotated[str, typer.Option(help="The model's name.", show_default=False)]
+
+ProtocolName = Annotated[
+    str, typer.Option(help="How the provider is spoken to: openai if left out, or anthropic.", show_default=False)
+]
+
+ProfileName = Annotated[
+    str,
+    typer.Option(help="The provider's family; known by address and model if left out.", show_default=False),
+]
+
+PresetFile = Annotated[
+    Path | None,
+    typer.Option(
+        metavar="FILE",
+        help="A YAML file with fields of ModelPreset; other options stand instead of its fields.",
+        show_default=False,
+    ),
+]
 
 Key = Annotated[
     str,

@@ -5,26 +5,26 @@ from typing import Annotated
 import typer
 
 from .errors import InputInvalid
-from .options import AsJson, Key, SystemName, Where
-from .status import Status
+from .options import AsJson, BaseUrl, Key, Model, PresetFile, ProfileName, ProtocolName, SystemName, Where
 
 __all__ = ("EPILOG", "run")
 
 EPILOG = """\
 Example: amrita-fleet run "What do my notes say?" --base-url http://localhost:11434/v1 --model qwen3 --tools notes:read
 
-Exit status: 0 every agent answered, 1 one did not, 2 bad input, 130 interrupted."""
+Exit status: 0 every agent answered, 1 one did not, 2 bad input: that includes an address where nobody answers, a key
+that is refused and a model that does not exist; 130 interrupted."""
 
 
 def run(  # noqa: PLR0913  one parameter for each option
     task: Annotated[str, typer.Argument(help="What each agent is asked to do.", show_default=False)],
     *,
-    base_url: Annotated[
-        str, typer.Option(help="Where the model is, as in http://localhost:11434/v1.", show_default=False)
-    ],
-    model: Annotated[str, typer.Option(help="The model's name.", show_default=False)],
+    base_url: BaseUrl = "",
+    model: Model = "",
     api_key: Key = "",
-    protocol: Annotated[str, typer.Option(help="How the provider is spoken to.")] = "openai",
+    protocol: ProtocolName = "",
+    profile: ProfileName = "",
+    preset: PresetFile = None,
     instructions: Annotated[str, typer.Option(help="The system message.", show_default=False)] = "",
     tools: Annotated[
         list[str] | None,
@@ -50,12 +50,11 @@ def run(  # noqa: PLR0913  one parameter for each option
 
     if agents < 1:
         raise InputInvalid(reason=f"--agents must be at least 1, not {agents}.")
-    preset = preset_of(base_url, model, api_key, protocol)
-    agent = Agent(preset=preset, instructions=instructions, tools=tools_named(tools or ()))
+    asked = preset_of(preset, base_url=base_url, model=model, api_key=api_key, protocol=protocol, profile=profile)
+    agent = Agent(preset=asked, instructions=instructions, tools=tools_named(tools or ()))
     most = None if limit is None else TokenLimit(tokens=limit)
     work = Work(task=task, agent=agent, names=names(agents), limit=most, system=system.value)
-    answered = carry_out(do(work, as_json=as_json), "the fleet and what was started for it have ended")
-    raise typer.Exit(Status.OK if answered else Status.FAILED)
+    raise typer.Exit(carry_out(do(work, as_json=as_json), "the fleet and what was started for it have ended"))
 
 
 def names(agents: int) -> tuple[str, ...]:

@@ -26,6 +26,7 @@ class RunEnd:
         text: The last answer.
         reason: Why it did not simply answer.
         step: Steps of the agent's life when it ended.
+        error: Class of the last error that a model call failed with for good.
     """
 
     run: RunId
@@ -36,6 +37,7 @@ class RunEnd:
     tokens: int = 0
     rounds: int = 0
     step: int = 0
+    error: str = ""
 
     @property
     def answered(self) -> bool:
@@ -73,6 +75,7 @@ class Tally:
         limits: Notices of agents that were told to come to an end.
         open: Runs that have begun and not ended, with their agents.
         gone: Agents that died or failed, with the reason.
+        errors: Runs in which a model call failed for good, with the error's class.
         latest: The last thing worth telling about each agent.
     """
 
@@ -82,6 +85,7 @@ class Tally:
     limits: list[Notice] = field(default_factory=list[Notice])
     open: dict[RunId, AgentId] = field(default_factory=dict[RunId, AgentId])
     gone: dict[AgentId, str] = field(default_factory=dict[AgentId, str])
+    errors: dict[RunId, str] = field(default_factory=dict[RunId, str])
     latest: dict[AgentId, str] = field(default_factory=dict[AgentId, str])
 
     def add(self, notice: Notice) -> None:
@@ -93,6 +97,8 @@ class Tally:
                 self.open[notice.run] = notice.agent
             case NoticeType.RUN, "finished" if notice.run:
                 self._finished(notice, notice.run)
+            case NoticeType.MODEL, "failed" if notice.run:
+                self.errors[notice.run] = str(notice.data.get("error", ""))
             case NoticeType.AGENT, "died" | "failed":
                 self._died(notice)
             case NoticeType.STEP, "stall":
@@ -124,6 +130,7 @@ class Tally:
             number(data.get("tokens")),
             number(data.get("rounds")),
             notice.step,
+            self.errors.get(run, ""),
         )
 
     def _died(self, notice: Notice) -> None:

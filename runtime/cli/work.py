@@ -1,6 +1,6 @@
 """One task for one's own agents, from the first to the last outcome."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Literal
 
@@ -11,8 +11,10 @@ from ..agent import Agent, TokenLimit
 from ..fleet import Fleet, Run
 from ..supervision.account import Account
 from .console import complain, print_json, stdout
+from .errors import SUSPECTS
 from .follow import follow
 from .screen import open_screen
+from .status import Status
 from .summary import agents_table, spent
 from .table import tokens
 from .tally import RunEnd, Tally
@@ -31,8 +33,8 @@ class Work:
     system: Literal["ray", "local"]
 
 
-async def do(work: Work, *, as_json: bool) -> bool:
-    """Do the work and print what came of it; gives whether every agent answered.
+async def do(work: Work, *, as_json: bool) -> Status:
+    """Do the work and print what came of it; gives how the command ends.
 
     Raises:
         FleetError: The system could not be started, or failed.
@@ -53,7 +55,19 @@ async def do(work: Work, *, as_json: bool) -> bool:
     for end in ends:
         if not end.answered:
             complain(f"{end.agent} did not answer: {end.outcome}. {end.reason}")
-    return all(end.answered for end in ends)
+    return status_of_ends(ends)
+
+
+def status_of_ends(ends: Sequence[RunEnd]) -> Status:
+    """How a command ends whose runs ended so."""
+    if all(end.answered for end in ends):
+        return Status.OK
+    return Status.BAD_INPUT if all(map(never_heard, ends)) else Status.FAILED
+
+
+def never_heard(end: RunEnd) -> bool:
+    """The model answered nothing, not even once, and what it was named by is to blame."""
+    return end.outcome == "failed" and not end.rounds and end.error in SUSPECTS
 
 
 def end_of(run: Run, tally: Tally) -> RunEnd:

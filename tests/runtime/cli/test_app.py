@@ -97,7 +97,7 @@ def test_an_error_of_the_tree_ends_a_command_with_its_sentence(error: FleetError
     assert app.ending(error) == (str(error), status)
 
 
-@pytest.mark.parametrize("command", ["demo", "run", "ps", "send", "stop", "simulate"])
+@pytest.mark.parametrize("command", ["demo", "run", "ps", "send", "stop", "doctor", "simulate"])
 def test_every_command_has_help_with_an_example_and_the_exit_statuses(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -124,9 +124,9 @@ async def test_ones_own_agents_use_ones_own_tools(tmp_path: Path, system: str) -
 
 
 @pytest.mark.slow
-def test_an_agent_that_does_not_answer_is_told_with_status_1(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_address_where_nobody_answers_is_told_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     model = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m")
-    assert run_command(["run", "hello", "--system", "local", *model]) == Status.FAILED
+    assert run_command(["run", "hello", "--system", "local", *model]) == Status.BAD_INPUT
     out, err = capsys.readouterr()
     assert "model.failed" in out
     said, _, told_id = err.partition(" (request_id=")

@@ -1,0 +1,56 @@
+"""`amrita-fleet run` on a model that cannot be asked: one sentence, and a status that says whose mistake it is."""
+
+import json
+
+import pytest
+from anyio import to_thread
+
+from amrita_fleet.runtime.cli import app
+from amrita_fleet.runtime.cli.status import Status
+from amrita_fleet.runtime.simulator.server import Simulator
+
+pytestmark = pytest.mark.anyio
+
+
+async def typed(*arguments: str) -> int:
+    """Runs the command beside the simulator, which has this thread's loop."""
+    return await to_thread.run_sync(app.run_command, ("run", "Hello.", "--system", "local", "--json", *arguments))
+
+
+@pytest.mark.parametrize(
+    ("more", "sentence"),
+    [
+        (("--model", "simulated-doctor", "--api-key", "sk-planted"), "The provider refused the key (401)"),
+        (("--model", "simulated-doctor", "--api-key", "env:NO_SUCH_KEY"), "The environment variable NO_SUCH_KEY is"),
+        (("--model", "nobody", "--api-key", "right"), "The provider refused the request (404)"),
+    ],
+    ids=["key", "variable", "model"],
+)
+async def test_a_model_that_was_named_wrongly_is_told_with_status_2(
+    capsys: pytest.CaptureFixture[str], more: tuple[str, ...], sentence: str
+) -> None:
+    async with Simulator(key="right") as simulator:
+        assert await typed("--base-url", simulator.base_url, *more) == Status.BAD_INPUT
+    err = capsys.readouterr().err
+    assert err.startswith(f"amrita-fleet: agent-1 did not answer: failed. {sentence}")
+    assert err.count("\n") == 1
+
+
+async def test_a_model_that_was_reached_and_said_nothing_is_told_with_status_1(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    async with Simulator() as simulator:
+        status = await typed("--base-url", simulator.base_url, "--model", "simulated-doctor+empty")
+    out, err = capsys.readouterr()
+    end = json.loads(out)["runs"][0]
+    assert (status, end["outcome"], end["error"]) == (Status.FAILED, "failed", "")
+    assert err.startswith("amrita-fleet: agent-1 did not answer: failed.")
+    assert err.count("\n") == 1
+
+
+async def test_the_family_of_a_provider_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
+    async with Simulator() as simulator:
+        model = ("--model", "simulated-doctor-thinking", "--profile", "deepseek")
+        assert await typed("--base-url", simulator.base_url, *model) == Status.OK
+    out, err = capsys.readouterr()
+    assert (json.loads(out)["runs"][0]["text"], err) == ("Ready.", "")
