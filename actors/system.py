@@ -102,7 +102,8 @@ class RaySystem(Steering):
             lives = await self._supervisor.admit.remote(newcomers, os.getpid())
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:
-            await self._bring_up(seats, orders, where, cores(nodes), progress)
+            # One more than there are cores: a process that is being forked needs none yet.
+            await self._bring_up(seats, orders, where, cores(nodes) + 1, progress)
         except BaseException:
             await self._undo(seats)
             raise
