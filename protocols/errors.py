@@ -17,8 +17,7 @@
     │   ├── QuotaSpent               the account has no money left
     │   ├── ContentRefused           a content filter answered
     │   └── BadRequest               any other 4xx
-    ├── RunError                     runtime/errors.py
-    └── ActorError                   actors/errors.py
+    └── RunError                     runtime/errors.py
 
 Every class has a keyword-only constructor whose arguments become attributes of the same names; the sentence a person
 reads is made from them once. They survive pickling because the root rebuilds an error from its attributes, never by

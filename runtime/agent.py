@@ -34,7 +34,7 @@ class Agent(Strict):
 
     Attributes:
         preset: The model and how it is asked.
-        fallbacks: Presets that take over for the rest of a run, one after the other, when the one before failed for good.
+        fallbacks: Presets that take over for the rest of a run, one after the other, when the one before has failed.
         instructions: The system message.
         tools: What it may call, beside the built-in tools.
         config: The numbers of its loop.
