@@ -19,7 +19,7 @@ KINDS: Mapping[type, str] = {
 }
 
 
-class AnthropicWords:
+class AnthropicBodyWords:
     """The words of the Messages API; a path reads `messages.2.content.0.tool_use.id` and stands before the sentence."""
 
     def member(self, path: str, name: str) -> str:
@@ -66,6 +66,10 @@ class AnthropicWords:
         listed = f"{', '.join(others)} or {final}" if others else final
         return self.invalid(path, f"Input should be {listed}")
 
+
+class AnthropicServiceWords:
+    """The words that have nothing to do with what a body says."""
+
     def not_json(self) -> Refused:
         """The body is no JSON."""
         return Refused(message="The request body is not valid JSON.")
@@ -94,6 +98,10 @@ class AnthropicWords:
     def failed(self) -> Refused:
         """The provider is at fault."""
         return Refused(message="Internal server error", status=500, kind="api_error")
+
+
+class AnthropicWords(AnthropicBodyWords, AnthropicServiceWords):
+    """All its words."""
 
 
 ANTHROPIC = AnthropicWords()

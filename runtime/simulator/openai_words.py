@@ -30,7 +30,7 @@ FAILED = "The server had an error while processing your request. Sorry about tha
 OVERLOADED = "The engine is currently overloaded, please try again later."
 
 
-class OpenAIWords:
+class OpenAIBodyWords:
     """The words of chat completions; a path reads `messages[2].tool_calls[0].id`."""
 
     def member(self, path: str, name: str) -> str:
@@ -83,6 +83,10 @@ class OpenAIWords:
         message = f"Invalid value: '{got}'. Supported values are: {listed}."
         return Refused(message=message, param=path, code="invalid_value")
 
+
+class OpenAIServiceWords:
+    """The words that have nothing to do with what a body says."""
+
     def not_json(self) -> Refused:
         """The body is no JSON."""
         return Refused(message=NOT_JSON)
@@ -112,6 +116,10 @@ class OpenAIWords:
     def failed(self) -> Refused:
         """The provider is at fault."""
         return Refused(message=FAILED, status=500, kind="server_error")
+
+
+class OpenAIWords(OpenAIBodyWords, OpenAIServiceWords):
+    """All its words."""
 
 
 OPENAI = OpenAIWords()

@@ -5,11 +5,11 @@ from typing import Protocol
 
 from .errors import Refused
 
-__all__ = ("Words",)
+__all__ = ("BodyWords", "ServiceWords", "Words")
 
 
-class Words(Protocol):
-    """The refusals that every provider has. `path` is where in the body it is wrong, in the provider's spelling."""
+class BodyWords(Protocol):
+    """Refusals of a body. `path` is where in it something is wrong, in the provider's spelling."""
 
     def member(self, path: str, name: str) -> str:
         """The path of the field `name` of the object at `path`."""
@@ -47,6 +47,10 @@ class Words(Protocol):
         """The text is none of the supported ones."""
         ...
 
+
+class ServiceWords(Protocol):
+    """Refusals that have nothing to do with what a body says."""
+
     def not_json(self) -> Refused:
         """The body is no JSON."""
         ...
@@ -74,3 +78,7 @@ class Words(Protocol):
     def failed(self) -> Refused:
         """The provider is at fault."""
         ...
+
+
+class Words(BodyWords, ServiceWords, Protocol):
+    """The refusals that every provider has."""
