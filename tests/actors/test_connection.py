@@ -119,6 +119,7 @@ def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+@pytest.mark.ray
 def test_an_address_that_nobody_answers_ends_the_program_with_one_sentence() -> None:
     script = """
         import asyncio

@@ -1,6 +1,7 @@
 """Thirty rounds of tools in thinking mode, against a provider that forgives nothing."""
 
 from dataclasses import replace
+from itertools import product
 from typing import Any
 
 import pytest
@@ -29,9 +30,14 @@ def scenario() -> Scenario:
     return parse_scenario("looking", {"models": ["simulated-thinking"], "rules": rules})
 
 
-@pytest.mark.parametrize("stream", [False, True], ids=["whole", "streamed"])
-@pytest.mark.parametrize("mode", ["by-tool", "optional"])
-@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+def ways() -> list[object]:
+    """Every way to hold the loop; those that differ in everything are quick enough for each run of the tests."""
+    often = {("openai", "by-tool", True), ("anthropic", "optional", False)}
+    every = product(("openai", "anthropic"), ("by-tool", "optional"), (False, True))
+    return [pytest.param(*way, marks=() if way in often else pytest.mark.slow) for way in every]
+
+
+@pytest.mark.parametrize(("protocol", "mode", "stream"), ways())
 async def test_no_request_of_a_long_thinking_loop_is_refused(protocol: str, mode: Any, *, stream: bool) -> None:  # noqa: ANN401
     turns = BEGINNING
     async with Simulator(scenarios=[scenario()]) as simulator:

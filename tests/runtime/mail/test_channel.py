@@ -271,7 +271,7 @@ class Channel(RuleBasedStateMachine):
 
 
 def test_every_accepted_message_is_consumed_once_or_is_a_dead_letter_whatever_the_network_does() -> None:
-    run_state_machine_as_test(Channel, settings=settings(max_examples=60, stateful_step_count=40, deadline=None))
+    run_state_machine_as_test(Channel, settings=settings(stateful_step_count=40))
 
 
 @pytest.mark.slow

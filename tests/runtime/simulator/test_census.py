@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.runtime.simulator.library import shipped
@@ -153,7 +153,6 @@ class Play:
 
 
 @pytest.mark.parametrize("model", ["simulated-census", "simulated-census-thinking"])
-@settings(max_examples=25, deadline=None)
 @given(total=st.integers(1, 60), parts=st.lists(st.sampled_from(sorted(PARTS)), max_size=5), healthy=st.integers(0, 5))
 def test_the_lead_tells_what_a_direct_count_tells_whoever_is_lost(
     dialogue_of: Callable[..., Any], model: str, total: int, parts: list[str], healthy: int

@@ -14,6 +14,8 @@ import pytest
 from amrita_fleet.runtime.errors import SystemUnavailable
 from amrita_fleet.runtime.simulator.process import COMMAND, SimulatorProcess
 
+from .client import client_of
+
 pytestmark = pytest.mark.anyio
 
 ECHO = {"models": ["echo"], "rules": [{"when": {"user": "^Say (?P<what>.*)$"}, "say": "{what}"}]}
@@ -36,7 +38,7 @@ async def first_line(child: Process) -> str:
 async def test_a_process_serves_the_shipped_scenarios_and_the_users(tmp_path: Path) -> None:
     file = tmp_path / "echo.yaml"
     file.write_text(json.dumps(ECHO), encoding="utf-8")
-    async with httpx.AsyncClient(headers={"authorization": f"Bearer {KEY}"}) as client:
+    async with client_of(authorization=f"Bearer {KEY}") as client:
         async with SimulatorProcess(scenario_files=[file], key=KEY) as simulator:
             answer = await client.post(f"{simulator.base_url}/chat/completions", json=ASKED)
             listed = await client.get(f"{simulator.base_url}/models")
@@ -46,6 +48,7 @@ async def test_a_process_serves_the_shipped_scenarios_and_the_users(tmp_path: Pa
     assert {"echo", "simulated-census"} <= {model["id"] for model in listed.json()["data"]}
 
 
+@pytest.mark.slow
 async def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -57,6 +60,7 @@ async def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
             pass
 
 
+@pytest.mark.slow
 async def test_a_process_ends_when_its_parents_end_of_the_pipe_closes(monkeypatch: pytest.MonkeyPatch) -> None:
     child = await started(monkeypatch, *COMMAND)
     assert child.stdin
@@ -66,12 +70,13 @@ async def test_a_process_ends_when_its_parents_end_of_the_pipe_closes(monkeypatc
     assert await child.wait() == 0
 
 
+@pytest.mark.slow
 async def test_serving_prints_the_base_url_first_and_ends_in_peace_when_interrupted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     child = await started(monkeypatch, *SERVE)
     base_url = (await first_line(child)).strip()
-    async with httpx.AsyncClient() as client:
+    async with client_of() as client:
         assert (await client.get(f"{base_url}/models")).status_code == 200
     child.send_signal(signal.SIGINT)
     assert await child.wait() == 0

@@ -16,6 +16,8 @@ from amrita_fleet.runtime.simulator.faults import Faults
 from amrita_fleet.runtime.simulator.scenario import parse_scenario
 from amrita_fleet.runtime.simulator.server import Simulator
 
+from .client import client_of
+
 pytestmark = pytest.mark.anyio
 
 ECHO = {"models": ["echo", "echo-thinking"], "rules": [{"when": {"user": "^Say (?P<what>.*)$"}, "say": "{what}"}]}
@@ -34,15 +36,15 @@ def body(text: str = "Say hello", model: str = "echo", **fields: object) -> dict
     return {"model": model, "messages": [{"role": "user", "content": text}], **fields}
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def simulator() -> AsyncIterator[Simulator]:
     async with echoing() as running:
         yield running
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 async def client(simulator: Simulator) -> AsyncIterator[httpx.AsyncClient]:
-    async with httpx.AsyncClient(base_url=simulator.base_url) as opened:
+    async with client_of(simulator.base_url) as opened:
         yield opened
 
 
@@ -88,13 +90,13 @@ async def test_the_usage_counts_the_body_that_came_and_fits_in_its_bytes(client:
     assert usage["total_tokens"] == usage["prompt_tokens"] + usage["completion_tokens"]
 
 
-async def test_the_totals_add_up_what_was_answered(client: httpx.AsyncClient, simulator: Simulator) -> None:
+async def test_the_totals_add_up_what_was_answered() -> None:
     keys = {"authorization": f"Bearer {KEY}"}
-    answers = [await post(client, body(), **keys), await post(client, body(model="echo-thinking"))]
-    await post(client, body("Sing."))
+    async with echoing() as simulator, client_of(simulator.base_url) as client:
+        answers = [await post(client, body(), **keys), await post(client, body(model="echo-thinking"))]
+        await post(client, body("Sing."))
+        shown = await client.get(f"{simulator.base_url.removesuffix('/v1')}/simulator/totals")
     usages = [answer.json()["usage"] for answer in answers]
-    root = simulator.base_url.removesuffix("/v1")
-    shown = await client.get(f"{root}/simulator/totals")
     totals = shown.json()
     assert totals == simulator.totals.shown()
     assert (totals["requests"], totals["refused"]) == (3, 1)
@@ -135,7 +137,7 @@ async def test_the_models_are_listed(client: httpx.AsyncClient) -> None:
 
 
 async def test_a_server_with_a_key_lets_only_that_key_in() -> None:
-    async with echoing(key=KEY) as simulator, httpx.AsyncClient(base_url=simulator.base_url) as client:
+    async with echoing(key=KEY) as simulator, client_of(simulator.base_url) as client:
         missing, wrong = await post(client, body()), await post(client, body(), authorization="Bearer other")
         right, listed = await post(client, body(), authorization=f"Bearer {KEY}"), await client.get("/models")
     assert [answer.status_code for answer in (missing, wrong, right, listed)] == [401, 401, 200, 401]
@@ -145,7 +147,7 @@ async def test_a_server_with_a_key_lets_only_that_key_in() -> None:
 
 async def test_a_busy_server_refuses_by_count_and_says_when_to_come_again() -> None:
     faults = Faults(busy_every=2, retry_after=0.5)
-    async with echoing(faults=faults) as simulator, httpx.AsyncClient(base_url=simulator.base_url) as client:
+    async with echoing(faults=faults) as simulator, client_of(simulator.base_url) as client:
         answers = [await post(client, body()) for _ in range(4)]
     assert [answer.status_code for answer in answers] == [200, 429, 200, 429]
     assert answers[1].headers["retry-after"] == "0.5"
@@ -154,7 +156,7 @@ async def test_a_busy_server_refuses_by_count_and_says_when_to_come_again() -> N
 
 async def test_latency_lets_other_requests_pass() -> None:
     faults = Faults(latency=0.01)
-    async with echoing(faults=faults) as simulator, httpx.AsyncClient(base_url=simulator.base_url) as client:
+    async with echoing(faults=faults) as simulator, client_of(simulator.base_url) as client:
         answers = await asyncio.gather(*(post(client, body()) for _ in range(20)))
     assert {answer.status_code for answer in answers} == {200}
 

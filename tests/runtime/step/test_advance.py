@@ -25,7 +25,7 @@ def live_long(examples: int, events: int) -> None:
 
 
 def test_any_event_at_any_time_is_taken_or_refused() -> None:
-    run_state_machine_as_test(AgentMachine, settings=settings(QUIET, max_examples=30, stateful_step_count=30))
+    run_state_machine_as_test(AgentMachine, settings=settings(QUIET, stateful_step_count=30))
 
 
 def test_it_holds_for_hundreds_of_steps() -> None:

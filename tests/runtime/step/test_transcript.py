@@ -132,4 +132,4 @@ class Writer(RuleBasedStateMachine):
 
 
 TestWriter = Writer.TestCase
-TestWriter.settings = settings(max_examples=40, stateful_step_count=20)
+TestWriter.settings = settings(stateful_step_count=20)

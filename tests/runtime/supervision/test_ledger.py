@@ -329,7 +329,7 @@ class AnyOrderAndAnyCount(AnyOrder):
     beyond = 1
 
 
-RUNS = settings(max_examples=60, stateful_step_count=40, deadline=None)
+RUNS = settings(stateful_step_count=40)
 TestAnyOrder = AnyOrder.TestCase
 TestAnyOrder.settings = RUNS
 TestAnyOrderAndAnyCount = AnyOrderAndAnyCount.TestCase
