@@ -9,7 +9,7 @@ from typing import Any
 
 from .errors import UndefinedAdapter
 
-__all__ = ("adapter_class", "check_protocol", "register")
+__all__ = ("adapter_class", "added_adapter", "check_protocol", "register")
 
 SHIPPED = {
     "anthropic": "anthropic:Anthropic",
@@ -37,7 +37,20 @@ def check_protocol(name: str) -> None:
     known = {*SHIPPED, *_registered}
     if name not in known:
         near = get_close_matches(name, sorted(known), n=1)
-        raise UndefinedAdapter(name=name, nearest=near[0] if near else None)
+        raise UndefinedAdapter(name=name, nearest=near[0] if near else None, known=tuple(sorted(known)))
+
+
+def added_adapter(name: str) -> type[Any] | None:
+    """The adapter that the user's own code registered under the name; None for one that ships.
+
+    Another process knows it only if it is sent there.
+    """
+    adapter = _registered.get(name)
+    if adapter is None or name not in SHIPPED:
+        return adapter
+    module, _, attribute = SHIPPED[name].partition(":")
+    ships = (f"{__package__}.providers.{module}", attribute)
+    return None if (adapter.__module__, adapter.__qualname__) == ships else adapter
 
 
 def adapter_class(name: str) -> type[Any]:

@@ -116,14 +116,15 @@ class PresetInvalid(FleetError, ValueError):
 
 
 class UndefinedAdapter(PresetInvalid):
-    """A protocol name that no adapter registered; `name`, and `nearest` where one is near."""
+    """A protocol name that no adapter registered; `name`, `nearest` where one is near, and the `known` ones."""
 
-    def __init__(self, *, name: str, nearest: str | None) -> None:
+    def __init__(self, *, name: str, nearest: str | None, known: tuple[str, ...] = ()) -> None:
         """Keep the facts."""
-        hint = f" Did you mean {nearest!r}?" if nearest else " Known: see amrita_fleet.protocols.adapters."
-        super().__init__(field="protocol", reason=f"Undefined protocol adapter: {name}.{hint}")
+        hint = f"Did you mean {nearest!r}?" if nearest else f"There are {', '.join(known)}."
+        super().__init__(field="protocol", reason=f"Undefined protocol adapter: {name}. {hint}")
         self.name = name
         self.nearest = nearest
+        self.known = known
 
 
 class Circumstances(TypedDict, total=False):

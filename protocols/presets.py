@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
 
-from .adapters import check_protocol
+from .adapters import added_adapter, check_protocol, register
 from .errors import PresetInvalid
 from .profiles import Profile, profile_for
 from .secret import Secret
@@ -49,6 +49,10 @@ class ModelConfig(Strict):
             raise PresetInvalid(field="max_tokens", reason="ModelConfig.max_tokens must be at least 1.")
         if self.timeout <= 0:
             raise PresetInvalid(field="timeout", reason="ModelConfig.timeout must be above 0 seconds.")
+
+
+ADAPTER = "adapter of the user's own"
+"""Place of the adapter in what a preset sends to another process."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -113,6 +117,16 @@ class ModelPreset(Strict):
         if not facts.forced_choice and is_forced(self.extra_body.get("tool_choice")):
             reason = f"tool_choice can only be 'auto' or 'none' while {facts.name} thinks."
             raise PresetInvalid(field="extra_body", reason=reason)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: the fields, and an adapter of the user's own, which only this one knows."""
+        return {**self.__dict__, ADAPTER: added_adapter(self.protocol)}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """Take the fields; register the adapter here too."""
+        if (adapter := state.pop(ADAPTER)) is not None:
+            register(adapter, (state["protocol"],))
+        self.__dict__.update(state)
 
     @property
     def facts(self) -> Profile:

@@ -131,9 +131,10 @@ class Adapter(ABC):
     path: ClassVar[str] = ""
 
     def __init_subclass__(cls) -> None:
-        """Register the adapter."""
+        """Register the adapter, if it names protocols of its own."""
         super().__init_subclass__()
-        register(cls, cls.get_adapter_protocol())
+        if "get_adapter_protocol" in cls.__dict__:
+            register(cls, cls.get_adapter_protocol())
 
     @staticmethod
     @abstractmethod

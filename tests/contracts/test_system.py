@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable
+from dataclasses import dataclass
 
 import pytest
 
@@ -9,7 +10,9 @@ from amrita_fleet import Agent, AgentUnknown, AmritaConfig, ChannelClosed, Fleet
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.presets import ModelPreset
-from amrita_fleet.protocols.providers.scripted import call, calls, repeat, say, scripted
+from amrita_fleet.protocols.providers.base import Provider
+from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
+from amrita_fleet.protocols.providers.scripted import ScriptedProvider, call, calls, repeat, say, scripted
 from amrita_fleet.runtime.config import FunctionConfig
 
 from .gate import Gate
@@ -265,3 +268,21 @@ async def test_an_agent_out_of_tokens_refuses_mail_and_names_the_limit(make_flee
 
 def test_the_scripted_preset_is_plain_data() -> None:
     assert isinstance(scripted(say("x")), ModelPreset)
+
+
+async def test_an_adapter_of_the_users_own_speaks_wherever_the_agent_lives(make_fleet: MakeFleet) -> None:
+    @dataclass(frozen=True)
+    class Shouting(OpenAIChat):
+        """Known only to this process until a preset carries it."""
+
+        @staticmethod
+        def get_adapter_protocol() -> tuple[str, ...]:
+            return ("shouting",)
+
+        @classmethod
+        def direct(cls, preset: ModelPreset) -> Provider:
+            return ScriptedProvider(scripted(say(preset.model.upper())))
+
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=ModelPreset(model="hello", protocol="shouting")), ["ana"])
+        assert (await ana.run("?")).text == "HELLO"
