@@ -267,6 +267,7 @@ def test_garbage_is_a_decode_error_and_nothing_else(read: Callable[[bytes], obje
     refused()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("cls", public_dataclasses(), ids=lambda cls: cls.__name__)
 def test_damage_is_a_decode_error_or_another_value(cls: type) -> None:
     @given(instances(cls), st.data())

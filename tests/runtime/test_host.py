@@ -140,6 +140,8 @@ async def test_a_run_is_stopped_when_the_supervisor_stays_away() -> None:
         house.cut = True
         outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
         await house.until(outcome.done)
+        house.cut = False
+        await house.clock.advance(1.0)  # the notices that wait are taken now; else the end would wait for them
     assert str(outcome.result()) == "stopped"
     assert "Supervisor cannot be reached" in outcome.result().reason
 

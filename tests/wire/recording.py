@@ -70,14 +70,16 @@ class Recording:
         return gzip.compress(self.body, mtime=0) if self.headers.get("content-encoding") == "gzip" else self.body
 
 
-def recordings(*, streamed: bool | None = None) -> list[object]:
-    """The paths of all recorded answers, as a test's parameters; without any, one that skips the test and says so."""
-    paths = sorted(WIRE.glob("*/*.response.*"))
-    found: list[object] = [
-        pytest.param(path, id=f"{path.parent.name}-{path.name[:2]}")
-        for path in paths
-        if streamed in {None, path.suffix == ".sse"}
-    ]
+def recordings(*, streamed: bool | None = None, few: bool = False) -> list[object]:
+    """The paths of recorded answers, as a test's parameters; without any, one that skips the test and says so.
+
+    Args:
+        streamed: Only streams, or only whole answers; None: both.
+        few: Only each eighth, which are of many providers.
+    """
+    paths = [path for path in sorted(WIRE.glob("*/*.response.*")) if streamed in {None, path.suffix == ".sse"}]
+    chosen = paths[::8] if few else paths
+    found: list[object] = [pytest.param(path, id=f"{path.parent.name}-{path.name[:2]}") for path in chosen]
     return found or [pytest.param(WIRE, id="none", marks=pytest.mark.skip(reason=ABSENT))]
 
 

@@ -91,12 +91,12 @@ def try_beginnings(path: Path, examples: int) -> None:
     is_an_error_or_the_same()
 
 
-@pytest.mark.parametrize("path", recordings(streamed=True))
+@pytest.mark.parametrize("path", recordings(streamed=True, few=True))
 def test_a_recorded_stream_reads_the_same_however_it_is_cut(path: Path) -> None:
     try_cuts(path, FEW)
 
 
-@pytest.mark.parametrize("path", recordings())
+@pytest.mark.parametrize("path", recordings(few=True))
 def test_the_beginning_of_a_recorded_answer_is_an_error_or_the_same_answer(path: Path) -> None:
     try_beginnings(path, FEW)
 

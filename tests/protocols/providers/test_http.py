@@ -319,6 +319,7 @@ async def test_a_query_of_the_address_stays_behind_the_path(server: Server) -> N
     await provider.aclose()
 
 
+@pytest.mark.slow
 def test_connecting_loads_no_httpx() -> None:
     script = (
         "import sys; from amrita_fleet.protocols.presets import ModelPreset; "

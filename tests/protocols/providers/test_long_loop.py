@@ -1,5 +1,6 @@
 """Thirty rounds of tools in thinking mode, against a provider that forgives nothing."""
 
+from collections.abc import AsyncIterator
 from dataclasses import replace
 from itertools import product
 from typing import Any
@@ -30,6 +31,12 @@ def scenario() -> Scenario:
     return parse_scenario("looking", {"models": ["simulated-thinking"], "rules": rules})
 
 
+@pytest.fixture(scope="module")
+async def simulator() -> AsyncIterator[Simulator]:
+    async with Simulator(scenarios=[scenario()]) as running:
+        yield running
+
+
 def ways() -> list[object]:
     """Every way to hold the loop; those that differ in everything are quick enough for each run of the tests."""
     often = {("openai", "by-tool", True), ("anthropic", "optional", False)}
@@ -38,49 +45,53 @@ def ways() -> list[object]:
 
 
 @pytest.mark.parametrize(("protocol", "mode", "stream"), ways())
-async def test_no_request_of_a_long_thinking_loop_is_refused(protocol: str, mode: Any, *, stream: bool) -> None:  # noqa: ANN401
+async def test_no_request_of_a_long_thinking_loop_is_refused(
+    simulator: Simulator,
+    protocol: str,
+    mode: Any,  # noqa: ANN401  one of two texts
+    *,
+    stream: bool,
+) -> None:
     turns = BEGINNING
-    async with Simulator(scenarios=[scenario()]) as simulator:
-        preset = ModelPreset(
-            model="simulated-thinking",
-            base_url=simulator.base_url,
-            protocol=protocol,
-            config=ModelConfig(stream=stream, prompt_cache=True),
-            thinking_config=ThinkingConfig(enabled=True, content_mode=mode),
-        )
-        provider = connect(preset)
-        draft = None
-        for number in range(ROUNDS):
-            draft = provider.draft(turns, (TOOL,), draft)
-            reply = await provider.call(draft, 4096)
-            assert (reply.finish, len(reply.message.calls)) == (Finish.CALLS, 2)
-            assert reply.message.reasoning_content
-            results = (ToolResult(call.id, call.name, f"result {number}") for call in reply.message.calls)
-            turns = (*turns, reply.message, *results)
-            if number % 7 == 6:
-                turns = (*turns, Message(Role.USER, f"A note from a peer, with result {number}."))
-        last = await provider.call(provider.draft(turns, (TOOL,), draft), 4096)
-        assert last.message.content == "Done."
-        asked = provider.draft((*turns, last.message, Message(Role.USER, "Sum up, result 29.")), (), None)
-        assert (await provider.call(asked, 300)).message.content == "Done."
-        await provider.aclose()
-        assert simulator.totals.shown()["refused"] == 0
+    preset = ModelPreset(
+        model="simulated-thinking",
+        base_url=simulator.base_url,
+        protocol=protocol,
+        config=ModelConfig(stream=stream, prompt_cache=True),
+        thinking_config=ThinkingConfig(enabled=True, content_mode=mode),
+    )
+    provider = connect(preset)
+    draft = None
+    for number in range(ROUNDS):
+        draft = provider.draft(turns, (TOOL,), draft)
+        reply = await provider.call(draft, 4096)
+        assert (reply.finish, len(reply.message.calls)) == (Finish.CALLS, 2)
+        assert reply.message.reasoning_content
+        results = (ToolResult(call.id, call.name, f"result {number}") for call in reply.message.calls)
+        turns = (*turns, reply.message, *results)
+        if number % 7 == 6:
+            turns = (*turns, Message(Role.USER, f"A note from a peer, with result {number}."))
+    last = await provider.call(provider.draft(turns, (TOOL,), draft), 4096)
+    assert last.message.content == "Done."
+    asked = provider.draft((*turns, last.message, Message(Role.USER, "Sum up, result 29.")), (), None)
+    assert (await provider.call(asked, 300)).message.content == "Done."
+    await provider.aclose()
+    assert simulator.totals.shown()["refused"] == 0
 
 
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])
-async def test_a_history_of_another_provider_is_taken_on(protocol: str) -> None:
-    async with Simulator(scenarios=[scenario()]) as simulator:
-        preset = ModelPreset(
-            model="simulated-thinking",
-            base_url=simulator.base_url,
-            protocol=protocol,
-            thinking_config=ThinkingConfig(enabled=True),
-        )
-        provider = connect(preset)
-        turns = BEGINNING
-        for number in range(3):
-            reply = await provider.call(provider.draft(turns, (TOOL,), None), 4096)
-            results = (ToolResult(call.id, call.name, f"result {number}") for call in reply.message.calls)
-            turns = (*turns, replace(reply.message, profile="another", extra={"odd": 1}), *results)
-        await provider.aclose()
-        assert simulator.totals.shown()["refused"] == 0
+async def test_a_history_of_another_provider_is_taken_on(simulator: Simulator, protocol: str) -> None:
+    preset = ModelPreset(
+        model="simulated-thinking",
+        base_url=simulator.base_url,
+        protocol=protocol,
+        thinking_config=ThinkingConfig(enabled=True),
+    )
+    provider = connect(preset)
+    turns = BEGINNING
+    for number in range(3):
+        reply = await provider.call(provider.draft(turns, (TOOL,), None), 4096)
+        results = (ToolResult(call.id, call.name, f"result {number}") for call in reply.message.calls)
+        turns = (*turns, replace(reply.message, profile="another", extra={"odd": 1}), *results)
+    await provider.aclose()
+    assert simulator.totals.shown()["refused"] == 0

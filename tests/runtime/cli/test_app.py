@@ -117,6 +117,7 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().out.startswith("amrita-fleet ")
 
 
+@pytest.mark.slow
 def test_help_loads_neither_ray_nor_httpx() -> None:
     script = (
         "import sys; from amrita_fleet.runtime.cli.app import run_command; run_command(['demo', '--help']);"

@@ -1,6 +1,7 @@
 """`amrita-fleet doctor`: what works with a model, told before a fleet meets what does not."""
 
 import json
+from collections.abc import AsyncIterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,12 @@ pytestmark = pytest.mark.anyio
 KEY = "sk-planted-and-refused"
 MODEL = "simulated-doctor"
 EVERY_MODE = {"plain": True, "stream": True, "tool": True, "thinking": True}
+
+
+@pytest.fixture(scope="module")
+async def simulator() -> AsyncIterator[Simulator]:
+    async with Simulator() as running:
+        yield running
 
 
 def talker() -> Scenario:
@@ -45,35 +52,45 @@ async def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     return err.removeprefix("amrita-fleet: ").strip()
 
 
+def counted(simulator: Simulator) -> int:
+    """All tokens so far."""
+    answered = simulator.totals.answered
+    return answered.prompt_tokens + answered.completion_tokens
+
+
 def works(answer: dict[str, Any]) -> dict[str, bool]:
     return {mode["mode"]: mode["works"] for mode in answer["modes"]}
 
 
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])
-async def test_every_mode_of_a_model_that_thinks_is_tried(capsys: pytest.CaptureFixture[str], protocol: str) -> None:
+async def test_every_mode_of_a_model_that_thinks_is_tried(
+    simulator: Simulator, capsys: pytest.CaptureFixture[str], protocol: str
+) -> None:
     like = ("--profile", "simulator") if protocol == "openai" else ()
-    async with Simulator() as simulator:
-        model = ("--base-url", simulator.base_url, "--model", f"{MODEL}-thinking", "--protocol", protocol)
-        status, answer = await told(capsys, *model, *like)
+    refused, before = simulator.totals.refused, counted(simulator)
+    model = ("--base-url", simulator.base_url, "--model", f"{MODEL}-thinking", "--protocol", protocol)
+    status, answer = await told(capsys, *model, *like)
     assert status == Status.OK
     assert works(answer) == (EVERY_MODE if like else {"plain": True, "stream": True, "tool": True})
-    assert simulator.totals.refused == 0
-    assert sum(mode["tokens"] for mode in answer["modes"]) == simulator.totals.shown()["total"]
+    assert simulator.totals.refused == refused
+    assert sum(mode["tokens"] for mode in answer["modes"]) == counted(simulator) - before
     assert all(mode["request_id"] and mode["meaning"] for mode in answer["modes"])
 
 
-async def test_a_preset_file_can_ask_for_thinking(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+async def test_a_preset_file_can_ask_for_thinking(
+    simulator: Simulator, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     file = tmp_path / "preset.yaml"
     file.write_text("model: replaced\nprotocol: anthropic\nthinking_config: {enabled: true}\n")
-    async with Simulator() as simulator:
-        where = ("--base-url", simulator.base_url, "--model", f"{MODEL}-thinking")
-        status, answer = await told(capsys, "--preset", str(file), *where)
+    where = ("--base-url", simulator.base_url, "--model", f"{MODEL}-thinking")
+    status, answer = await told(capsys, "--preset", str(file), *where)
     assert (status, works(answer), answer["profile"]) == (Status.OK, EVERY_MODE, "anthropic")
 
 
-async def test_the_table_tells_the_profile_and_what_each_mode_means(capsys: pytest.CaptureFixture[str]) -> None:
-    async with Simulator() as simulator:
-        status = await typed("--base-url", simulator.base_url, "--model", MODEL)
+async def test_the_table_tells_the_profile_and_what_each_mode_means(
+    simulator: Simulator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    status = await typed("--base-url", simulator.base_url, "--model", MODEL)
     out, err = capsys.readouterr()
     assert (status, err) == (Status.OK, "")
     assert out.startswith(f"{MODEL} at {simulator.base_url}, protocol openai, profile simulator\n")
@@ -88,10 +105,11 @@ async def test_a_mode_that_fails_gives_status_1_and_what_it_means(capsys: pytest
     assert answer["modes"][2]["meaning"] == "Agents can use no tools and send no mail."
 
 
-async def test_an_error_that_passes_says_when_to_try_again(capsys: pytest.CaptureFixture[str]) -> None:
-    async with Simulator() as simulator:
-        model = ("--base-url", simulator.base_url, "--model", f"{MODEL}+429=7*1", "--profile", "unknown")
-        status, answer = await told(capsys, *model)
+async def test_an_error_that_passes_says_when_to_try_again(
+    simulator: Simulator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    model = ("--base-url", simulator.base_url, "--model", f"{MODEL}+429=7*1", "--profile", "unknown")
+    status, answer = await told(capsys, *model)
     assert (status, works(answer)) == (Status.FAILED, {"plain": False, "stream": True, "tool": True})
     first = answer["modes"][0]
     assert (first["error"], first["retryable"], first["after"]) == ("ProviderBusy", True, 7.0)
@@ -103,20 +121,22 @@ async def test_an_error_that_passes_says_when_to_try_again(capsys: pytest.Captur
     ("fault", "problem"),
     [("empty", "The answer holds no text (finish: stop)."), ("cut=9", "closed the connection"), ("500", "(500)")],
 )
-async def test_answers_that_are_none_are_told(capsys: pytest.CaptureFixture[str], fault: str, problem: str) -> None:
-    async with Simulator() as simulator:
-        model = ("--base-url", simulator.base_url, "--model", f"{MODEL}+{fault}", "--profile", "unknown")
-        status, answer = await told(capsys, *model)
+async def test_answers_that_are_none_are_told(
+    simulator: Simulator, capsys: pytest.CaptureFixture[str], fault: str, problem: str
+) -> None:
+    model = ("--base-url", simulator.base_url, "--model", f"{MODEL}+{fault}", "--profile", "unknown")
+    status, answer = await told(capsys, *model)
     assert (status, any(works(answer).values())) == (Status.FAILED, False)
     assert problem in answer["modes"][0]["problem"]
 
 
-async def test_an_output_cap_that_is_too_small_is_told(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+async def test_an_output_cap_that_is_too_small_is_told(
+    simulator: Simulator, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
     file = tmp_path / "preset.yaml"
     file.write_text("config: {max_tokens: 1}\n")
-    async with Simulator() as simulator:
-        model = ("--base-url", simulator.base_url, "--model", MODEL, "--preset", str(file))
-        status, answer = await told(capsys, *model)
+    model = ("--base-url", simulator.base_url, "--model", MODEL, "--preset", str(file))
+    status, answer = await told(capsys, *model)
     assert status == Status.FAILED
     assert "raise ModelConfig.max_tokens" in answer["modes"][2]["problem"]
 
@@ -145,16 +165,18 @@ async def test_a_key_whose_variable_is_not_set_is_bad_input(
 
 
 @pytest.mark.parametrize("protocol", ["openai", "anthropic"])
-async def test_a_model_that_does_not_exist_is_bad_input(capsys: pytest.CaptureFixture[str], protocol: str) -> None:
-    async with Simulator() as simulator:
-        said = await complaint(capsys, "--base-url", simulator.base_url, "--model", "nobody", "--protocol", protocol)
+async def test_a_model_that_does_not_exist_is_bad_input(
+    simulator: Simulator, capsys: pytest.CaptureFixture[str], protocol: str
+) -> None:
+    said = await complaint(capsys, "--base-url", simulator.base_url, "--model", "nobody", "--protocol", protocol)
     assert said.startswith("The model, or the base_url, cannot be used: The provider refused the request (404)")
     assert "nobody" in said
 
 
-async def test_a_path_where_no_provider_is_is_bad_input(capsys: pytest.CaptureFixture[str]) -> None:
-    async with Simulator() as simulator:
-        said = await complaint(capsys, "--base-url", f"{simulator.base_url}/v9", "--model", MODEL)
+async def test_a_path_where_no_provider_is_is_bad_input(
+    simulator: Simulator, capsys: pytest.CaptureFixture[str]
+) -> None:
+    said = await complaint(capsys, "--base-url", f"{simulator.base_url}/v9", "--model", MODEL)
     assert said.startswith("The model, or the base_url, cannot be used:")
 
 

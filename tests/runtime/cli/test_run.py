@@ -1,6 +1,7 @@
 """`amrita-fleet run` on a model that cannot be asked: one sentence, and a status that says whose mistake it is."""
 
 import json
+from collections.abc import AsyncIterator
 
 import pytest
 from anyio import to_thread
@@ -10,6 +11,14 @@ from amrita_fleet.runtime.cli.status import Status
 from amrita_fleet.runtime.simulator.server import Simulator
 
 pytestmark = pytest.mark.anyio
+
+KEY = "right"
+
+
+@pytest.fixture(scope="module")
+async def simulator() -> AsyncIterator[Simulator]:
+    async with Simulator(key=KEY) as running:
+        yield running
 
 
 async def typed(*arguments: str) -> int:
@@ -22,25 +31,23 @@ async def typed(*arguments: str) -> int:
     [
         (("--model", "simulated-doctor", "--api-key", "sk-planted"), "The provider refused the key (401)"),
         (("--model", "simulated-doctor", "--api-key", "env:NO_SUCH_KEY"), "The environment variable NO_SUCH_KEY is"),
-        (("--model", "nobody", "--api-key", "right"), "The provider refused the request (404)"),
+        (("--model", "nobody", "--api-key", KEY), "The provider refused the request (404)"),
     ],
     ids=["key", "variable", "model"],
 )
 async def test_a_model_that_was_named_wrongly_is_told_with_status_2(
-    capsys: pytest.CaptureFixture[str], more: tuple[str, ...], sentence: str
+    simulator: Simulator, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], sentence: str
 ) -> None:
-    async with Simulator(key="right") as simulator:
-        assert await typed("--base-url", simulator.base_url, *more) == Status.BAD_INPUT
+    assert await typed("--base-url", simulator.base_url, *more) == Status.BAD_INPUT
     err = capsys.readouterr().err
     assert err.startswith(f"amrita-fleet: agent-1 did not answer: failed. {sentence}")
     assert err.count("\n") == 1
 
 
 async def test_a_model_that_was_reached_and_said_nothing_is_told_with_status_1(
-    capsys: pytest.CaptureFixture[str],
+    simulator: Simulator, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    async with Simulator() as simulator:
-        status = await typed("--base-url", simulator.base_url, "--model", "simulated-doctor+empty")
+    status = await typed("--base-url", simulator.base_url, "--api-key", KEY, "--model", "simulated-doctor+empty")
     out, err = capsys.readouterr()
     end = json.loads(out)["runs"][0]
     assert (status, end["outcome"], end["error"]) == (Status.FAILED, "failed", "")
@@ -48,9 +55,8 @@ async def test_a_model_that_was_reached_and_said_nothing_is_told_with_status_1(
     assert err.count("\n") == 1
 
 
-async def test_the_family_of_a_provider_can_be_named(capsys: pytest.CaptureFixture[str]) -> None:
-    async with Simulator() as simulator:
-        model = ("--model", "simulated-doctor-thinking", "--profile", "deepseek")
-        assert await typed("--base-url", simulator.base_url, *model) == Status.OK
+async def test_the_family_of_a_provider_can_be_named(simulator: Simulator, capsys: pytest.CaptureFixture[str]) -> None:
+    model = ("--model", "simulated-doctor-thinking", "--profile", "deepseek", "--api-key", KEY)
+    assert await typed("--base-url", simulator.base_url, *model) == Status.OK
     out, err = capsys.readouterr()
     assert (json.loads(out)["runs"][0]["text"], err) == ("Ready.", "")

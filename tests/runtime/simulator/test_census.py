@@ -152,7 +152,9 @@ class Play:
         self.players["lead"].inbox.append(f"[Note from the runtime]\n{player.name} ended its run: {outcome}")
 
 
-@pytest.mark.parametrize("model", ["simulated-census", "simulated-census-thinking"])
+@pytest.mark.parametrize(
+    "model", ["simulated-census", pytest.param("simulated-census-thinking", marks=pytest.mark.slow)]
+)
 @given(total=st.integers(1, 60), parts=st.lists(st.sampled_from(sorted(PARTS)), max_size=5), healthy=st.integers(0, 5))
 def test_the_lead_tells_what_a_direct_count_tells_whoever_is_lost(
     dialogue_of: Callable[..., Any], model: str, total: int, parts: list[str], healthy: int

@@ -1,5 +1,7 @@
 """Steps: what ends one, and that mail enters the transcript between them and nowhere else."""
 
+import pytest
+
 from amrita_fleet.protocols.ids import AgentId
 from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import ToolCall, ToolResult
@@ -173,6 +175,7 @@ def test_calls_that_wait_together_wait_for_either_as_long_as_the_longer_one() ->
     assert [effect.wait for effect in play.effects if isinstance(effect, WaitForMail)] == [WaitFor((bob, cy), 20.0)]
 
 
+@pytest.mark.slow
 def test_a_thousand_steps_take_a_moment() -> None:
     rounds = 2_000
     play = Play([*(calls(one) for one in different(rounds)), says("Done.")], Rules(rounds=rounds + 1, step_rounds=2))
