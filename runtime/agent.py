@@ -64,6 +64,7 @@ class Agent(Strict):
             retries=config.llm.max_retries,
             retry_base=config.llm.retry_base,
             retry_cap=config.llm.retry_cap,
+            patience=max(preset.config.timeout for preset in (self.preset, *self.fallbacks)),
             presets=1 + len(self.fallbacks),
             output=model.max_tokens,
             last_output=config.wind_down.output,

@@ -7,7 +7,7 @@ last draft, whose pieces are used again, and the last count, which makes the nex
 import logging
 from dataclasses import dataclass
 
-from ..protocols.checkin import CheckIn, Directive, Grant, Settlement, Stop, Wait
+from ..protocols.checkin import CheckIn, Directive, Grant, Proceed, Settlement, Stop, Wait
 from ..protocols.errors import FleetError, ProviderError
 from ..protocols.ids import AgentId, Incarnation
 from ..protocols.messages import Reply
@@ -83,8 +83,9 @@ class Caller:
         self._link = link
         self._last_input = last_input
         self._attempt = 0
-        self._answered = True
+        self._lost = False
         self._unreachable = 0
+        self._held: set[str] = set()
         self._unsettled: dict[str, Settlement] = {}
 
     async def ask_leave(
@@ -94,8 +95,9 @@ class Caller:
         self._model = model = self._models[state.current.preset]
         draft = model.write(state, tools, self._last_input if last else None)
         # A check-in whose answer was lost may have reserved: asked under the same number, it is the same reservation.
-        self._attempt += self._answered
-        self._answered = False
+        # One that is still unanswered is another matter: its grant will be declined, so this one needs its own number.
+        again, self._lost = self._lost, False
+        self._attempt += not again
         output = min(output, model.output)
         asked = CheckIn(
             agent=self._agent,
@@ -115,9 +117,11 @@ class Caller:
             await self.settle_rest()
             directive = await self._link.check_in(asked)
         except FleetError as error:
+            self._lost = True
             return self._without_supervisor(error)
         self._unreachable = 0
-        self._answered = True
+        if again and not isinstance(directive, Proceed):
+            self._unsettled[asked.reservation] = self._nothing(asked.reservation)  # the lost one may have reserved
         return directive
 
     def _without_supervisor(self, error: FleetError) -> Directive:
@@ -125,6 +129,21 @@ class Caller:
         if self._unreachable >= UNREACHABLE_TRIES:
             return Stop(f"the Supervisor cannot be reached: {error}")
         return Wait(UNREACHABLE_PAUSE, f"the Supervisor cannot be reached: {error}")
+
+    def hold(self, grant: Grant) -> None:
+        """Take a grant for a call that is about to begin; `call` uses it, `release` gives it back if it did not."""
+        self._held.add(grant.reservation)
+
+    def release(self, grant: Grant) -> None:
+        """Give a held grant back, if its call never began."""
+        if grant.reservation in self._held:
+            self._held.discard(grant.reservation)
+            self.decline(grant)
+
+    @property
+    def owes(self) -> bool:
+        """An attempt was not reported yet."""
+        return bool(self._unsettled)
 
     async def call(self, grant: Grant, clock: Clock, watch: Watcher | None) -> Reply:
         """Make the attempt that was granted, and report what it came to.
@@ -136,6 +155,7 @@ class Caller:
         assert draft is not None  # noqa: S101  leave was asked for with it
         tokens: int | None = 0
         estimated = True
+        self._held.discard(grant.reservation)
         try:
             if grant.after > 0:
                 await clock.sleep(grant.after)
@@ -155,7 +175,10 @@ class Caller:
 
     def decline(self, grant: Grant) -> None:
         """Give a grant back unused; its reservation is reported as nothing spent."""
-        self._unsettled[grant.reservation] = Settlement(self._agent, self._incarnation, grant.reservation, 0)
+        self._unsettled[grant.reservation] = self._nothing(grant.reservation)
+
+    def _nothing(self, reservation: str) -> Settlement:
+        return Settlement(self._agent, self._incarnation, reservation, 0)
 
     async def settle_rest(self) -> None:
         """Report every attempt that was not reported yet; reports are idempotent.

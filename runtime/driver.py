@@ -9,9 +9,10 @@ import logging
 from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, TypeAlias, assert_never
 
-from ..protocols.checkin import Proceed
+from ..protocols.checkin import Grant, Proceed
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..protocols.mail import Envelope
@@ -55,8 +56,9 @@ from .step.events import (
 from .step.state import AgentState, Mail, Op, WaitFor, Waiting
 from .tools.digest import digest, signature
 from .tools.executor import Executor
-from .tools.output import ToolContext
+from .tools.output import ToolContext, ToolOutput
 from .tools.registry import Toolbox
+from .tools.tool import Tool
 
 __all__ = ("Driver", "Ports")
 
@@ -91,17 +93,24 @@ class Ports:
 
 
 class Driver:
-    """Drives one agent's core. All methods belong to the loop that `run` runs in."""
+    """Drives one agent's core. All methods belong to the loop that `run` runs in.
+
+    Attributes:
+        state: The core's state; a frozen value, so any thread may read it.
+        since: Unix seconds when its phase began.
+    """
 
     def __init__(self, state: AgentState, incarnation: Incarnation, ports: Ports) -> None:
         """Begin with a state; nothing happens before `run`."""
         self.state = state
+        self.since = ports.clock.now()
         self._incarnation = incarnation
         self._ports = ports
         self._events: deque[Event] = deque()
         self._new = asyncio.Event()
         self._tasks: dict[Op, asyncio.Task[None]] = {}
         self._asks: set[asyncio.Task[None]] = set()
+        self._bug: BaseException | None = None
         self._schemas = ports.toolbox.schemas()
 
     def feed(self, event: Event) -> None:
@@ -121,22 +130,32 @@ class Driver:
             self.feed(MailArrived())
 
     async def run(self) -> None:
-        """Apply events until cancelled."""
+        """Apply events until cancelled.
+
+        Raises:
+            BaseException: What a task raised that should have ended in an event: a bug, which ends the agent.
+        """
         try:
             while True:
                 await self._new.wait()
                 self._new.clear()
                 while self._events:
                     await self._apply(self._events.popleft())
+                if self._bug is not None:
+                    raise self._bug
                 self._ports.settled()
         finally:
-            for task in (*self._tasks.values(), *self._asks):
+            tasks, self._tasks = tuple(self._tasks.values()), {}
+            for task in (*tasks, *self._asks):
                 task.cancel()
 
     async def _apply(self, event: Event) -> None:
         if self._late(event):
             return
+        before = self.state.phase
         self.state, effects = advance(self.state, event)
+        if self.state.phase is not before:
+            self.since = self._ports.clock.now()
         for effect in effects:
             await self._perform(effect)
 
@@ -178,8 +197,9 @@ class Driver:
         match effect:
             case AskLeave():
                 self._spawn_whole(self._ask_leave(effect))
-            case CallModel(op=op):
-                self._spawn(op, self._call_model(effect))
+            case CallModel(op=op, grant=grant):
+                self._ports.caller.hold(grant)
+                self._spawn(op, self._call_model(effect)).add_done_callback(lambda _: self._settle(grant))
             case RunTool(op=op):
                 self._spawn(op, self._run_tool(effect))
             case StartTimer(op=op, seconds=seconds):
@@ -217,9 +237,6 @@ class Driver:
         caller = self._ports.caller
         try:
             reply = await caller.call(effect.grant, self._ports.clock, self._ports.watch)
-        except asyncio.CancelledError:
-            self._spawn_whole(caller.settle_soon())
-            raise
         except FleetError as error:
             jitter = self._ports.random()
             after = getattr(error, "after", None)
@@ -230,7 +247,13 @@ class Driver:
         else:
             facts = tuple(self._facts(each) for each in reply.message.calls)
             self.feed(Replied(effect.op, reply, facts))
-        await caller.settle_soon()
+
+    def _settle(self, grant: Grant) -> None:
+        """A call has ended, whether it ever began or not: report it now, without anybody waiting for that."""
+        caller = self._ports.caller
+        caller.release(grant)
+        if caller.owes and not asyncio.get_running_loop().is_closed():
+            self._spawn_whole(caller.settle_soon())
 
     def _facts(self, asked: ToolCall) -> CallFacts:
         tool = self._ports.toolbox.get(asked.name)
@@ -245,25 +268,54 @@ class Driver:
         if tool is None:
             output = ports.toolbox.missing(asked.name)
         else:
-            output = await ports.executor.run(tool, asked.arguments, context)
+            output = await self._run_uncut(tool, asked.arguments, context, effect.op)
         wait = None if output.wait is None else WaitFor(output.wait.senders, output.wait.seconds)
         event = ToolEnded(effect.op, output.content, digest(output.content), output.failed, wait, ports.inbox.waits())
         self.feed(event)
+
+    async def _run_uncut(self, tool: Tool, arguments: str, context: ToolContext, op: Op) -> ToolOutput:
+        """Run a call; one that cancels its own task has failed, only the driver may end it without an output."""
+        try:
+            return await self._ports.executor.run(tool, arguments, context)
+        except asyncio.CancelledError:
+            if op not in self._tasks:
+                raise
+            if (task := asyncio.current_task()) is not None:
+                task.uncancel()
+            return ToolOutput.failure(f"{tool.name} cancelled itself.")
 
     async def _sleep(self, seconds: float, event: Event) -> None:
         await self._ports.clock.sleep(seconds)
         self.feed(event)
 
-    def _spawn(self, op: Op, work: Coroutine[Any, Any, None]) -> None:
+    def _spawn(self, op: Op, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
         task = asyncio.create_task(work)
         self._tasks[op] = task
-        task.add_done_callback(lambda _: self._tasks.pop(op, None))
+        task.add_done_callback(partial(self._ended, op))
+        return task
 
     def _spawn_whole(self, work: Coroutine[Any, Any, None]) -> None:
         """Start what must not be cut: a check-in may have reserved tokens, a settlement frees them."""
         task = asyncio.create_task(work)
         self._asks.add(task)
-        task.add_done_callback(self._asks.discard)
+        task.add_done_callback(self._ended_whole)
+
+    def _ended(self, op: Op, task: "asyncio.Task[None]") -> None:
+        """A task that ends without its event would leave the agent waiting for ever."""
+        cancelled_here = self._tasks.pop(op, None) is None
+        if task.cancelled() and not cancelled_here:
+            self._fail(RuntimeError("what was awaited cancelled itself"))
+        elif not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+    def _ended_whole(self, task: "asyncio.Task[None]") -> None:
+        self._asks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            self._fail(error)
+
+    def _fail(self, error: BaseException) -> None:
+        self._bug = error
+        self._new.set()
 
     def _cancel(self, ops: tuple[Op, ...]) -> None:
         for op in ops:

@@ -34,6 +34,7 @@ __all__ = (
     "SelfAddressed",
     "StreamMisused",
     "SystemUnavailable",
+    "TaskInvalid",
     "ToolInvalid",
     "Unpicklable",
 )
@@ -143,6 +144,15 @@ class QueueFull(RunError):
         super().__init__(f"{agent!r} already has {limit} runs waiting: wait for one to end, then start again.")
         self.agent = agent
         self.limit = limit
+
+
+class TaskInvalid(RunError, ValueError):
+    """A run cannot be started so, because of `reason`."""
+
+    def __init__(self, *, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"This run cannot be started: {reason}.")
+        self.reason = reason
 
 
 class ToolInvalid(RunError, TypeError):

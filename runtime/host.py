@@ -27,7 +27,7 @@ from ..protocols.outcome import Ending, Limit, Outcome
 from .agent import Agent
 from .caller import Caller, Model
 from .driver import Driver, Ports
-from .errors import AgentUnknown, ChannelClosed, QueueFull
+from .errors import AgentUnknown, ChannelClosed, QueueFull, TaskInvalid
 from .inbox import Inbox
 from .ports import Clock, PostOffice, SupervisorLink
 from .reporter import Reporter
@@ -112,7 +112,6 @@ class AgentHost:
         self._outcomes: dict[RunId, asyncio.Future[Outcome]] = {}
         self._numbers = count(1)
         self._closed = ""
-        self._since = (Phase.IDLE, clock.now())
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
         self._reporter = Reporter(link, clock, self.status)
         self._sender = Sender(seat.name, seat.incarnation, post, clock, agent.config.mail.send_timeout)
@@ -145,6 +144,7 @@ class AgentHost:
         self._driving.add_done_callback(self._driver_ended)
         self.tell(NoticeType.AGENT, "ready", f"ready (pid {os.getpid()})")
         await self._reporter.flush()
+        self._look_at_mail()  # what came before there was a loop to wake
 
     def deliver(self, batch: bytes) -> bytes:
         """Take a batch of mail, from any thread; never waits.
@@ -161,15 +161,14 @@ class AgentHost:
     def status(self) -> AgentStatus:
         """The agent's row of the fleet's table, from any thread."""
         state = self._driver.state
-        if state.phase is not self._since[0]:
-            self._since = (state.phase, self._clock.now())
         waiting, consumed = self._inbox.counts()
+        over = self._driving is not None and self._driving.done()
         return AgentStatus(
             agent=self._seat.name,
             incarnation=self._seat.incarnation,
-            phase="stopped" if self._closed and state.phase is Phase.IDLE else state.phase,
-            since=self._since[1],
-            run=state.run.id if state.run else None,
+            phase="stopped" if over or (self._closed and state.phase is Phase.IDLE) else state.phase,
+            since=self._driver.since,
+            run=state.run.id if state.run and not over else None,
             step=state.step,
             round=state.run.rounds if state.run else 0,
             waiting=waiting,
@@ -184,9 +183,11 @@ class AgentHost:
         """Queue a run. `time_limit` in seconds; None: the agent's own.
 
         Raises:
+            TaskInvalid: The task is no text, or the time limit is none.
             ChannelClosed: The agent has stopped.
             QueueFull: Too many runs wait.
         """
+        check_task(task, time_limit)
         if self._closed:
             raise ChannelClosed(agent=self._seat.name, reason=self._closed)
         if len(self._queue) >= QUEUE:
@@ -303,12 +304,13 @@ class AgentHost:
         if error is not None:
             log.error("the driver of %s failed", self._seat.name, exc_info=error)
             self._shut(Refusal.CLOSED, reason)
-        for run, waiting in self._outcomes.items():
-            if not waiting.done():
-                self._end(run, Ending.FAILED if error else Ending.STOPPED, reason)
+        for run in self._outcomes:
+            self._end(run, Ending.FAILED if error else Ending.STOPPED, reason)
 
     def _end(self, run: RunId, ending: Ending, reason: str) -> None:
-        """End a run that the core cannot end."""
+        """End a run that the core cannot end, unless it has ended."""
+        if self._outcomes[run].done():
+            return
         outcome = Outcome(run, self._seat.name, ending, "", reason=reason)
         self._outcomes[run].set_result(outcome)
         data: dict[str, Json] = {"outcome": str(outcome), "text": "", "reason": reason, "tokens": 0, "rounds": 0}
@@ -316,3 +318,17 @@ class AgentHost:
         self._reporter.add(
             Notice(NoticeType.RUN, "finished", self._seat.name, text, run, self._driver.state.step, data)
         )
+
+
+def check_task(task: object, time_limit: float | None) -> None:
+    """Refuse what no run can be given.
+
+    Raises:
+        TaskInvalid: The task is no text, or the time limit is none.
+    """
+    if not isinstance(task, str):
+        raise TaskInvalid(reason=f"a task is a text, not a {type(task).__name__}")
+    if not task.isascii() and task != task.encode(errors="replace").decode():
+        raise TaskInvalid(reason="its text holds half a surrogate pair, which no request can carry")
+    if time_limit is not None and not time_limit > 0:
+        raise TaskInvalid(reason=f"a time limit is above 0 seconds, not {time_limit!r}")

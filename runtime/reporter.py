@@ -32,6 +32,7 @@ class Reporter:
         self._clock = clock
         self._status = status
         self._waiting: list[Notice] = []
+        self._under_way = 0
         self._turn = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
@@ -41,6 +42,7 @@ class Reporter:
         if len(self._waiting) > KEPT:
             log.warning("the oldest notice of %s is lost: the Supervisor cannot be reached", notice.agent)
             del self._waiting[0]
+            self._under_way = max(0, self._under_way - 1)
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._gather())
 
@@ -48,13 +50,15 @@ class Reporter:
         """Send everything added so far, now."""
         async with self._turn:
             while self._waiting:
-                batch, self._waiting = self._waiting, []
+                batch = tuple(self._waiting)
+                self._under_way = len(batch)
                 try:
-                    await self._link.report(self._status(), tuple(batch))
+                    await self._link.report(self._status(), batch)
                 except FleetError as error:
                     log.warning("a report waits: %s", error)
-                    self._waiting = [*batch, *self._waiting]
                     await self._clock.sleep(PAUSE)
+                else:
+                    del self._waiting[: self._under_way]
 
     async def _gather(self) -> None:
         await self._clock.sleep(GATHER)

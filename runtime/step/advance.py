@@ -12,7 +12,7 @@ from ...protocols.checkin import EndStep, Pause, Proceed, Stop, Wait, WindDown
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from ..errors import InvalidMove
-from .asking import ask, call, try_again, wait_then_ask
+from .asking import ask, call, try_again, wait_for_leave
 from .beginning import begin, wake
 from .boundary import enter, leave
 from .effects import Cancel, Commit, Effect, Notify, WaitForMail
@@ -140,8 +140,8 @@ def directed(state: AgentState, doing: Thinking | WindingDown, event: Directed) 
     match event.directive:
         case Proceed(grant=grant):
             return call(state, doing, grant)
-        case Wait(after=after):
-            return wait_then_ask(state, doing, after)
+        case Wait(after=after, reason=reason):
+            return wait_for_leave(state, doing, after) or no_leave(state, doing, reason)
         case Pause() if doing.ask.resumed:
             return ask(state, doing)
         case Pause(reason=reason):
@@ -164,6 +164,13 @@ def ended_by(state: AgentState, doing: Thinking | WindingDown, directive: EndSte
             return wind_down(state, Ending.LIMIT, reason, Limit(limit))
         case _:
             assert_never(directive)
+
+
+def no_leave(state: AgentState, doing: Thinking | WindingDown, reason: str) -> Moved:
+    """The wait for leave has been long enough: what holds the tokens will not give them back."""
+    if isinstance(doing, WindingDown):
+        return finish_without_model(state, doing)
+    return wind_down(state, Ending.LIMIT, reason, Limit.TOKENS)
 
 
 def model_failed(state: AgentState, doing: Thinking, event: ModelFailed) -> Moved:

@@ -16,7 +16,7 @@ from .effects import AskLeave, CallModel, Effect, Notify, StartTimer
 from .events import ModelFailed
 from .state import AgentState, Ask, AskStage, Op, Rules, Thinking, WindingDown
 
-__all__ = ("ask", "call", "retry_delay", "try_again", "wait_then_ask")
+__all__ = ("ask", "call", "retry_delay", "try_again", "wait_for_leave")
 
 Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
 Asking: TypeAlias = Thinking | WindingDown
@@ -40,6 +40,14 @@ def wait_then_ask(state: AgentState, doing: Asking, seconds: float) -> Moved:
     """Let some time pass, then ask for leave again."""
     state, op = staged(state, doing, AskStage.TIMER)
     return state, (StartTimer(op, seconds),)
+
+
+def wait_for_leave(state: AgentState, doing: Asking, seconds: float) -> Moved | None:
+    """Wait as the Supervisor asked, or None when the agent has waited as long as any call in flight can take."""
+    waited = doing.ask.waited + seconds
+    if waited > state.rules.patience:
+        return None
+    return wait_then_ask(state, replace(doing, ask=replace(doing.ask, waited=waited)), seconds)
 
 
 def try_again(state: AgentState, doing: Asking, failed: ModelFailed) -> Moved | None:
@@ -87,5 +95,6 @@ def retry_delay(rules: Rules, failures: int, failed: ModelFailed) -> float:
 def staged(state: AgentState, doing: Asking, stage: AskStage) -> tuple[AgentState, Op]:
     """The same phase with its call at another stage, under a new op."""
     op = state.next_op
-    asking = replace(doing, ask=Ask(op, stage, doing.ask.failures))
+    waited = 0.0 if stage is AskStage.MODEL else doing.ask.waited
+    asking = replace(doing, ask=Ask(op, stage, doing.ask.failures, waited=waited))
     return replace(state, doing=asking, next_op=Op(op + 1)), op

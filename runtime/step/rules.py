@@ -18,6 +18,7 @@ class Rules:
         retries: How often a failed model call is tried again.
         retry_base: Seconds before the first new attempt; doubles with each.
         retry_cap: The most seconds between two attempts.
+        patience: Seconds an agent waits for tokens that calls in flight hold; no call takes longer.
         presets: How many presets there are, the first and those that take over from it.
         output: Output tokens wanted of a call.
         last_output: Output tokens wanted of a last answer.
@@ -33,6 +34,7 @@ class Rules:
     retries: int = 3
     retry_base: float = 0.5
     retry_cap: float = 30.0
+    patience: float = 300.0
     presets: int = 1
     output: int = 4096
     last_output: int = 512

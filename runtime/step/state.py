@@ -98,12 +98,14 @@ class Ask:
     Attributes:
         failures: Attempts that failed in a row.
         resumed: A pause was ended while leave was awaited, so an answer that says to pause may be older than that.
+        waited: Seconds spent so far on waits that the Supervisor asked for, before this attempt.
     """
 
     op: Op = Op(0)
     stage: AskStage = AskStage.LEAVE
     failures: int = 0
     resumed: bool = False
+    waited: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

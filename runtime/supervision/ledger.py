@@ -108,7 +108,8 @@ class Ledger:
             LookupError: The account is not open.
         """
         if (known := self._open.get(ask.reservation)) is not None:
-            return Reserved(known.output)
+            # Asked for again with more than before, nothing was set aside for the difference.
+            return Reserved(known.output) if ask.bound <= known.ask.bound else Ended()
         if ask.reservation in self._closed:
             return Ended()
         lineage = self._lineage(ask.account)

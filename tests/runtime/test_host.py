@@ -19,8 +19,8 @@ from amrita_fleet import (
     Tool,
     tool,
 )
-from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
-from amrita_fleet.protocols.ids import AgentId, Incarnation
+from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Proceed, Settlement
+from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.mail import ReceiptState, Refusal
 from amrita_fleet.protocols.notices import Notice
 from amrita_fleet.protocols.providers.script import Move, call, fail, repeat, say
@@ -64,9 +64,10 @@ class Held:
 class House:
     """One host with a Supervisor whose line can be cut, and a clock that the test moves."""
 
-    def __init__(self) -> None:
+    def __init__(self, limit: int | None = None) -> None:
         self.clock = VirtualClock(1000.0)
-        self.supervisor = Supervisor(fleet="f", limit=None, now=self.clock.now, post=lambda _agent, _text: None)
+        self.bug: Exception | None = None
+        self.supervisor = Supervisor(fleet="f", limit=limit, now=self.clock.now, post=lambda _agent, _text: None)
         self.inner = LocalLink(self.supervisor)
         self.cut = False
         self.cut_settlements = False
@@ -76,6 +77,8 @@ class House:
 
     async def check_in(self, asked: CheckIn) -> Directive:
         self.asked.append(asked)
+        if self.bug is not None:
+            raise self.bug
         directive = await self.inner.check_in(asked)
         if self.hold_answers is not None:
             await self.hold_answers.wait()
@@ -111,9 +114,9 @@ class House:
             self.cut = False
             await host.close()
 
-    async def until(self, done: Callable[[], bool]) -> None:
-        """Let virtual time pass until something is so."""
-        for _ in range(1000):
+    async def until(self, done: Callable[[], bool], ticks: int = 1_000) -> None:
+        """Let virtual time pass, half a second at each tick, until something is so."""
+        for _ in range(ticks):
             if done():
                 return
             await self.clock.advance(0.5)
@@ -309,3 +312,71 @@ async def test_the_next_preset_takes_over_when_one_fails_for_good_and_the_run_go
     assert outcome.result().text == "saved"
     assert [notice.data["preset"] for notice in notices] == [1, 2]
     assert again.result().text == "done", "the next run begins with the first preset, whose script goes on"
+
+
+async def test_a_grant_that_comes_after_the_deadline_is_given_back_and_the_last_answer_is_counted() -> None:
+    house = House()
+    house.hold_answers = asyncio.Event()
+    async with house.host(agent(say("last words"))) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go", time_limit=5.0)))
+        await house.until(lambda: len(house.asked) == 2)
+        house.hold_answers.set()
+        await house.until(outcome.done)
+        await house.until(lambda: house.supervisor.accounts()[0].reserved == 0)
+    assert (str(outcome.result()), outcome.result().text) == ("limit:time", "last words")
+    assert [asked.attempt for asked in house.asked] == [1, 2]
+    assert house.supervisor.accounts()[0].spent == outcome.result().tokens > 0
+
+
+async def test_a_call_that_is_cancelled_before_it_began_costs_nothing() -> None:
+    house = House()
+    house.hold_answers = asyncio.Event()
+    async with house.host(agent(say("never"))) as host:
+        run = await host.start("go")
+        await house.until(lambda: bool(house.asked))
+        house.hold_answers.set()
+        host.stop("enough")  # the grant and the stop are taken in one turn
+        assert str(await host.outcome(run)) == "stopped"
+        await house.until(lambda: house.supervisor.accounts()[0].reserved == 0)
+    assert house.supervisor.accounts()[0].spent == 0
+
+
+async def test_tokens_that_never_come_back_are_not_waited_for_without_end() -> None:
+    house = House(limit=8_000)
+    house.supervisor.admit(AgentId("bob"), None, None, 1)
+    held = CheckIn(AgentId("bob"), Incarnation(1), RunId("r"), 1, "thinking", 1, "p", 100, 7_000)
+    assert isinstance(house.supervisor.check_in(held), Proceed)
+    async with house.host(agent(say("never"))) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
+        await house.until(outcome.done, ticks=10_000)
+    assert str(outcome.result()) == "limit:tokens"
+    assert house.clock.now() >= 1_300.0
+
+
+async def test_a_tool_that_cancels_itself_has_failed() -> None:
+    @tool
+    async def suicidal() -> str:
+        """Cancel the task it runs in."""
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+        return "never"
+
+    house = House()
+    async with house.host(agent(call("suicidal"), say("went on"), tools=(suicidal,))) as host:
+        outcome = await host.outcome(await host.start("go"))
+    assert outcome.text == "went on"
+
+
+async def test_a_bug_in_a_task_ends_the_run_and_nobody_waits_for_ever() -> None:
+    house = House()
+    house.bug = ValueError("a bug")
+    async with house.host(agent(say("never"))) as host:
+        run, queued = await host.start("go"), await host.start("later")
+        outcomes = [await host.outcome(run), await host.outcome(queued)]
+        assert host.status().phase == "stopped"
+        with pytest.raises(ChannelClosed):
+            await host.start("more")
+    assert [str(outcome) for outcome in outcomes] == ["failed", "failed"]
+    assert outcomes[0].reason == "ValueError: a bug"
