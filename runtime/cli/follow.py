@@ -14,7 +14,7 @@ GRACE = 10.0
 
 
 async def follow(fleet: Fleet, runs: Sequence[Run], tally: Tally, screen: Screen) -> None:
-    """Take in and show every notice until the runs are over and nobody works any more, or the grace is."""
+    """Take in and show every notice until the runs are over and all is quiet, or the grace is over."""
     deadline = asyncio.timeout(None)
     try:
         async with deadline:
@@ -33,7 +33,7 @@ async def watch(fleet: Fleet, runs: Sequence[Run], tally: Tally, screen: Screen,
         if screen.wants_rows():
             screen.rows(await fleet.statuses(), tally)
         if all(tally.over(run.id, run.agent) for run in runs):
-            if not tally.open:
+            if tally.quiet:
                 return
             if deadline.when() is None:
                 deadline.reschedule(asyncio.get_running_loop().time() + GRACE)

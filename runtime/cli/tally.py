@@ -110,6 +110,11 @@ class Tally:
             case _:
                 pass
 
+    @property
+    def quiet(self) -> bool:
+        """Nobody works, and no letter waits for a reader: the run that it begins may just not have been heard of."""
+        return not self.open and not any(map(self._waits, self.letters.values()))
+
     def over(self, run: RunId, agent: AgentId) -> bool:
         """Whether this run has ended, in whatever way."""
         return run in self.ends or agent in self.gone
@@ -117,6 +122,9 @@ class Tally:
     def ends_of(self, agent: AgentId) -> tuple[RunEnd, ...]:
         """How the runs of one agent ended, oldest first."""
         return tuple(end for end in self.ends.values() if end.agent == agent)
+
+    def _waits(self, letter: Letter) -> bool:
+        return letter.consumed is None and not letter.lost and letter.recipient not in self.gone
 
     def _finished(self, notice: Notice, run: RunId) -> None:
         data = notice.data

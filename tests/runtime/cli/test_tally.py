@@ -68,6 +68,15 @@ def test_a_letter_that_was_refused_says_why() -> None:
     assert tallied(refused).letters == {"m1": Letter("m1", "ana", "bob", "hello", sent=3, lost="full")}
 
 
+def test_it_is_quiet_when_no_run_is_open_and_no_letter_waits_for_a_reader() -> None:
+    died = Notice(NoticeType.AGENT, "died", BOB, "its process was killed")
+    assert tallied().quiet
+    assert not tallied(started()).quiet
+    assert not tallied(sent()).quiet
+    assert tallied(sent(), consumed()).quiet
+    assert tallied(sent(), died).quiet
+
+
 def test_stalls_and_limits_are_kept_and_the_latest_news_of_each_agent() -> None:
     stall = Notice(NoticeType.STEP, "stall", ANA, "again and again", RUN)
     limit = Notice(NoticeType.BUDGET, "wind_down", BOB, "no tokens left")
