@@ -8,6 +8,7 @@ the first model call.
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, cast
+from urllib.parse import urlsplit
 
 from .adapters import added_adapter, check_protocol, register
 from .errors import PresetInvalid
@@ -100,6 +101,11 @@ class ModelPreset(Strict):
         if self.protocol in SPOKEN_OVER_HTTP and not self.base_url.startswith(("http://", "https://")):
             reason = f"ModelPreset.base_url must begin with http:// or https://, not {self.base_url!r}."
             raise PresetInvalid(field="base_url", reason=reason)
+        if self.base_url and not reachable(self.base_url):
+            reason = f"ModelPreset.base_url has no usable host and port: {self.base_url!r}."
+            raise PresetInvalid(field="base_url", reason=reason)
+        if not self.model:
+            raise PresetInvalid(field="model", reason="ModelPreset.model must name a model.")
         self._check_thinking()
 
     def _check_thinking(self) -> None:
@@ -148,3 +154,12 @@ def is_forced(choice: object) -> bool:
     if isinstance(choice, Mapping):
         return cast("Mapping[str, object]", choice).get("type") not in UNFORCED
     return choice not in UNFORCED
+
+
+def reachable(base_url: str) -> bool:
+    """Whether the address has a host, and a port that a server can have."""
+    try:
+        parts = urlsplit(base_url)
+        return bool(parts.hostname) and (parts.port is None or parts.port > 0)
+    except ValueError:
+        return False

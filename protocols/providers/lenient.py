@@ -67,9 +67,13 @@ def text(value: Json) -> str:
     return value if isinstance(value, str) else ""
 
 
+MOST = 10**12
+"""No count is above this: whoever says so lies, and what is built on counts needs numbers of 64 bits."""
+
+
 def count(value: Json) -> int:
     """The whole number that is not negative, or 0."""
-    return value if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
+    return min(value, MOST) if isinstance(value, int) and not isinstance(value, bool) and value > 0 else 0
 
 
 def sound(raw: str) -> str:

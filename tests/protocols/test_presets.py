@@ -201,3 +201,15 @@ def test_a_model_that_thinks_cannot_be_forced_to_call_where_the_provider_refuses
 
 def test_anthropics_address_may_be_left_out() -> None:
     assert ModelPreset(model="m", protocol="claude").base_url == "https://api.anthropic.com/v1"
+
+
+@pytest.mark.parametrize("url", ["http://", "http://:80/v1", "http://127.0.0.1:999999/v1", "http://[::1/v1"])
+def test_an_address_without_a_usable_host_and_port_is_refused(url: str) -> None:
+    with pytest.raises(PresetInvalid) as caught:
+        ModelPreset(model="m", base_url=url)
+    assert caught.value.field == "base_url"
+
+
+def test_a_preset_names_a_model() -> None:
+    with pytest.raises(PresetInvalid, match="must name a model"):
+        ModelPreset(model="", base_url="http://127.0.0.1:9/v1")

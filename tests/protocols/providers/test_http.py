@@ -178,7 +178,7 @@ async def test_a_server_that_never_shakes_hands_was_sent_nothing(server: Server)
 
 async def test_an_address_that_is_none_is_a_bad_request() -> None:
     with pytest.raises(BadRequest, match="cannot be called"):
-        await ask(connect(preset("http://127.0.0.1:port/v1")))
+        await ask(connect(preset("http://127.0.0.1:9/\x00v1")))
 
 
 async def test_an_answer_that_never_comes_is_given_up_after_the_time_out(server: Server) -> None:
