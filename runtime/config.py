@@ -85,7 +85,7 @@ class FunctionConfig(Strict):
 
 @dataclass(frozen=True, kw_only=True)
 class LLMConfig(Strict):
-    """Memory and model calls.
+    """Memory and model calls. The first three are kept for compaction, which is not built yet: they change nothing now.
 
     Attributes:
         memory_abstract_threshold: Prompt tokens above which the history is summarised; -1: only the two windows count.

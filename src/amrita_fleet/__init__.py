@@ -7,152 +7,104 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from .protocols.errors import (
-        AuthRefused as AuthRefused,
-    )
-    from .protocols.errors import (
-        BadRequest as BadRequest,
-    )
-    from .protocols.errors import (
-        ContentRefused as ContentRefused,
-    )
-    from .protocols.errors import (
-        ContextOverflow as ContextOverflow,
-    )
-    from .protocols.errors import (
-        FleetError as FleetError,
-    )
-    from .protocols.errors import (
-        PresetInvalid as PresetInvalid,
-    )
-    from .protocols.errors import (
-        ProviderBusy as ProviderBusy,
-    )
-    from .protocols.errors import (
-        ProviderError as ProviderError,
-    )
-    from .protocols.errors import (
-        ProviderOverloaded as ProviderOverloaded,
-    )
-    from .protocols.errors import (
-        ProviderUnreachable as ProviderUnreachable,
-    )
-    from .protocols.errors import (
-        QuotaSpent as QuotaSpent,
-    )
-    from .protocols.errors import (
-        StreamBroken as StreamBroken,
-    )
-    from .protocols.errors import (
-        UndefinedAdapter as UndefinedAdapter,
-    )
+    from .protocols.checkin import AgentStatus as AgentStatus
+    from .protocols.errors import AuthRefused as AuthRefused
+    from .protocols.errors import BadRequest as BadRequest
+    from .protocols.errors import ContentRefused as ContentRefused
+    from .protocols.errors import ContextOverflow as ContextOverflow
+    from .protocols.errors import FleetError as FleetError
+    from .protocols.errors import PresetInvalid as PresetInvalid
+    from .protocols.errors import ProviderBusy as ProviderBusy
+    from .protocols.errors import ProviderError as ProviderError
+    from .protocols.errors import ProviderOverloaded as ProviderOverloaded
+    from .protocols.errors import ProviderUnreachable as ProviderUnreachable
+    from .protocols.errors import QuotaSpent as QuotaSpent
+    from .protocols.errors import StreamBroken as StreamBroken
+    from .protocols.errors import UndefinedAdapter as UndefinedAdapter
     from .protocols.mail import Receipt as Receipt
-    from .protocols.messages import (
-        Message as Message,
-    )
-    from .protocols.messages import (
-        Reply as Reply,
-    )
-    from .protocols.messages import (
-        ToolCall as ToolCall,
-    )
-    from .protocols.messages import (
-        ToolResult as ToolResult,
-    )
-    from .protocols.messages import (
-        Usage as Usage,
-    )
+    from .protocols.mail import ReceiptState as ReceiptState
+    from .protocols.mail import Refusal as Refusal
+    from .protocols.messages import Message as Message
+    from .protocols.messages import Reply as Reply
+    from .protocols.messages import ToolCall as ToolCall
+    from .protocols.messages import ToolResult as ToolResult
+    from .protocols.messages import Usage as Usage
     from .protocols.notices import Notice as Notice
+    from .protocols.notices import NoticeType as NoticeType
+    from .protocols.outcome import Ending as Ending
+    from .protocols.outcome import Limit as Limit
     from .protocols.outcome import Outcome as Outcome
-    from .protocols.presets import (
-        ModelConfig as ModelConfig,
-    )
-    from .protocols.presets import (
-        ModelPreset as ModelPreset,
-    )
-    from .protocols.presets import (
-        ThinkingConfig as ThinkingConfig,
-    )
+    from .protocols.presets import ModelConfig as ModelConfig
+    from .protocols.presets import ModelPreset as ModelPreset
+    from .protocols.presets import ThinkingConfig as ThinkingConfig
+    from .protocols.providers.base import Adapter as Adapter
     from .protocols.secret import Secret as Secret
     from .runtime.agent import Agent as Agent
     from .runtime.agent import TokenLimit as TokenLimit
     from .runtime.agent import create_agent as create_agent
-    from .runtime.config import (
-        AmritaConfig as AmritaConfig,
-    )
-    from .runtime.config import (
-        get_config as get_config,
-    )
-    from .runtime.config import (
-        minimal_init as minimal_init,
-    )
-    from .runtime.config import (
-        set_config as set_config,
-    )
-    from .runtime.errors import (
-        AgentUnknown as AgentUnknown,
-    )
-    from .runtime.errors import (
-        ChannelClosed as ChannelClosed,
-    )
-    from .runtime.errors import (
-        ConfigMissing as ConfigMissing,
-    )
-    from .runtime.errors import (
-        InvalidMove as InvalidMove,
-    )
-    from .runtime.errors import (
-        NameInvalid as NameInvalid,
-    )
-    from .runtime.errors import (
-        NameTaken as NameTaken,
-    )
-    from .runtime.errors import (
-        PeerUnreachable as PeerUnreachable,
-    )
-    from .runtime.errors import (
-        QueueFull as QueueFull,
-    )
-    from .runtime.errors import (
-        RunError as RunError,
-    )
-    from .runtime.errors import (
-        SystemUnavailable as SystemUnavailable,
-    )
-    from .runtime.errors import (
-        ToolInvalid as ToolInvalid,
-    )
-    from .runtime.errors import (
-        Unpicklable as Unpicklable,
-    )
+    from .runtime.config import AmritaConfig as AmritaConfig
+    from .runtime.config import BuiltinConfig as BuiltinConfig
+    from .runtime.config import FunctionConfig as FunctionConfig
+    from .runtime.config import LLMConfig as LLMConfig
+    from .runtime.config import MailConfig as MailConfig
+    from .runtime.config import WindDownConfig as WindDownConfig
+    from .runtime.config import get_config as get_config
+    from .runtime.config import minimal_init as minimal_init
+    from .runtime.config import set_config as set_config
+    from .runtime.errors import AgentUnknown as AgentUnknown
+    from .runtime.errors import ChannelClosed as ChannelClosed
+    from .runtime.errors import ConfigMissing as ConfigMissing
+    from .runtime.errors import InvalidMove as InvalidMove
+    from .runtime.errors import NameInvalid as NameInvalid
+    from .runtime.errors import NameTaken as NameTaken
+    from .runtime.errors import PeerUnreachable as PeerUnreachable
+    from .runtime.errors import QueueFull as QueueFull
+    from .runtime.errors import RunError as RunError
+    from .runtime.errors import SelfAddressed as SelfAddressed
+    from .runtime.errors import SystemUnavailable as SystemUnavailable
+    from .runtime.errors import TaskInvalid as TaskInvalid
+    from .runtime.errors import ToolInvalid as ToolInvalid
+    from .runtime.errors import Unpicklable as Unpicklable
     from .runtime.fleet import AgentRef as AgentRef
     from .runtime.fleet import Fleet as Fleet
     from .runtime.fleet import Run as Run
     from .runtime.step.budget import TokenBudget as TokenBudget
+    from .runtime.supervision.account import Account as Account
     from .runtime.tools.output import ToolContext as ToolContext
+    from .runtime.tools.output import ToolOutput as ToolOutput
     from .runtime.tools.tool import Tool as Tool
     from .runtime.tools.tool import tool as tool
 
 __all__ = (
+    "Account",
+    "Adapter",
     "Agent",
     "AgentRef",
+    "AgentStatus",
     "AgentUnknown",
     "AmritaConfig",
     "AuthRefused",
     "BadRequest",
+    "BuiltinConfig",
     "ChannelClosed",
     "ConfigMissing",
     "ContentRefused",
     "ContextOverflow",
+    "Ending",
     "Fleet",
     "FleetError",
+    "FunctionConfig",
     "InvalidMove",
+    "LLMConfig",
+    "Limit",
+    "MailConfig",
     "Message",
     "ModelConfig",
     "ModelPreset",
     "NameInvalid",
     "NameTaken",
     "Notice",
+    "NoticeType",
     "Outcome",
     "PeerUnreachable",
     "PresetInvalid",
@@ -163,12 +115,16 @@ __all__ = (
     "QueueFull",
     "QuotaSpent",
     "Receipt",
+    "ReceiptState",
+    "Refusal",
     "Reply",
     "Run",
     "RunError",
     "Secret",
+    "SelfAddressed",
     "StreamBroken",
     "SystemUnavailable",
+    "TaskInvalid",
     "ThinkingConfig",
     "TokenBudget",
     "TokenLimit",
@@ -176,10 +132,12 @@ __all__ = (
     "ToolCall",
     "ToolContext",
     "ToolInvalid",
+    "ToolOutput",
     "ToolResult",
     "UndefinedAdapter",
     "Unpicklable",
     "Usage",
+    "WindDownConfig",
     "create_agent",
     "get_config",
     "minimal_init",
@@ -188,6 +146,7 @@ __all__ = (
 )
 
 _HOMES = {
+    "protocols.checkin": ("AgentStatus",),
     "protocols.errors": (
         "AuthRefused",
         "BadRequest",
@@ -203,29 +162,21 @@ _HOMES = {
         "StreamBroken",
         "UndefinedAdapter",
     ),
-    "protocols.mail": ("Receipt",),
-    "protocols.messages": (
-        "Message",
-        "Reply",
-        "ToolCall",
-        "ToolResult",
-        "Usage",
-    ),
-    "protocols.notices": ("Notice",),
-    "protocols.outcome": ("Outcome",),
-    "protocols.presets": (
-        "ModelConfig",
-        "ModelPreset",
-        "ThinkingConfig",
-    ),
+    "protocols.mail": ("Receipt", "ReceiptState", "Refusal"),
+    "protocols.messages": ("Message", "Reply", "ToolCall", "ToolResult", "Usage"),
+    "protocols.notices": ("Notice", "NoticeType"),
+    "protocols.outcome": ("Ending", "Limit", "Outcome"),
+    "protocols.presets": ("ModelConfig", "ModelPreset", "ThinkingConfig"),
+    "protocols.providers.base": ("Adapter",),
     "protocols.secret": ("Secret",),
-    "runtime.agent": (
-        "Agent",
-        "TokenLimit",
-        "create_agent",
-    ),
+    "runtime.agent": ("Agent", "TokenLimit", "create_agent"),
     "runtime.config": (
         "AmritaConfig",
+        "BuiltinConfig",
+        "FunctionConfig",
+        "LLMConfig",
+        "MailConfig",
+        "WindDownConfig",
         "get_config",
         "minimal_init",
         "set_config",
@@ -240,21 +191,17 @@ _HOMES = {
         "PeerUnreachable",
         "QueueFull",
         "RunError",
+        "SelfAddressed",
         "SystemUnavailable",
+        "TaskInvalid",
         "ToolInvalid",
         "Unpicklable",
     ),
-    "runtime.fleet": (
-        "AgentRef",
-        "Fleet",
-        "Run",
-    ),
+    "runtime.fleet": ("AgentRef", "Fleet", "Run"),
     "runtime.step.budget": ("TokenBudget",),
-    "runtime.tools.output": ("ToolContext",),
-    "runtime.tools.tool": (
-        "Tool",
-        "tool",
-    ),
+    "runtime.supervision.account": ("Account",),
+    "runtime.tools.output": ("ToolContext", "ToolOutput"),
+    "runtime.tools.tool": ("Tool", "tool"),
 }
 
 
