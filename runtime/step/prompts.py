@@ -4,6 +4,7 @@ Every failure the runtime reports begins `ERROR: `; a cancelled call and a call 
 """
 
 import re
+from unicodedata import category, normalize
 
 from ...protocols.ids import SUPERVISOR
 from .state import Mail
@@ -40,6 +41,9 @@ NO_MAIL = "[Note from the runtime]\nNo message came within {seconds:g} seconds."
 PLAIN = re.compile(r"[\w.:/@+-]+")
 """What may stand in a head of the words a sender chose."""
 
+UNSEEN = frozenset({"Cc", "Cf", "Zs", "Mn"})
+"""Unicode categories of characters that a reader does not see at the beginning of a line."""
+
 
 def mail_note(mails: tuple[Mail, ...]) -> str:
     """One user note that names each sender; a body cannot claim to come from somebody else.
@@ -59,8 +63,13 @@ def head(mail: Mail) -> str:
 
 def guarded(body: str) -> str:
     """The body with lines that look like the runtime's heads indented."""
-    lines = body.splitlines() or [""]
-    return "\n".join(f" {line}" if line.startswith(("[Message ", "[Note ")) else line for line in lines)
+    return "\n".join(f" {line}" if looks_like_head(line) else line for line in body.splitlines() or [""])
+
+
+def looks_like_head(line: str) -> bool:
+    """Whether a reader could take the line for a head: unseen characters, width and case of letters do not count."""
+    seen = "".join(each for each in normalize("NFKC", line) if category(each) not in UNSEEN)
+    return seen.casefold().startswith(("[message", "[note"))
 
 
 def without_model(last_text: str, outputs: tuple[str, ...]) -> str:
