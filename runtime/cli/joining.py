@@ -1,15 +1,29 @@
 """A running fleet, as the options of a command name it."""
 
+from collections.abc import AsyncGenerator
+from contextlib import AsyncExitStack, asynccontextmanager
+
+from rich.console import Console
+
 from ..fleet import Fleet
+from .ticking import ticking
 
 __all__ = ("running",)
 
 
-def running(name: str, address: str) -> Fleet:
-    """The fleet of that name, or the only one that runs there. Entering it joins it, leaving it ends nothing.
+@asynccontextmanager
+async def running(name: str, address: str) -> AsyncGenerator[Fleet, None]:
+    """The fleet of that name, or the only one that runs there. Entering joins it, leaving ends nothing.
 
     Args:
         name: Empty for the only one.
         address: Ray's; `auto`: what `RAY_ADDRESS` says, else the cluster of this machine, as Ray reads the word.
+
+    Raises:
+        SystemUnavailable: Ray or the fleet is not there.
     """
-    return Fleet(name or None, address=None if address == "auto" else address, attach=True)
+    async with AsyncExitStack() as stack:
+        with ticking(Console(stderr=True)):
+            fleet = Fleet(name or None, address=None if address == "auto" else address, attach=True)
+            await stack.enter_async_context(fleet)
+        yield fleet

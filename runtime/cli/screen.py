@@ -1,7 +1,8 @@
 """What a person sees while a fleet works: a live table on a terminal, a line for each event elsewhere, or nothing."""
 
 import time
-from collections.abc import Iterable
+from collections.abc import Generator, Iterable
+from contextlib import contextmanager
 from textwrap import shorten
 from types import TracebackType
 from typing import Self
@@ -14,6 +15,7 @@ from ...protocols.checkin import AgentStatus
 from ...protocols.notices import Notice
 from .table import fleet_table
 from .tally import Tally, tells
+from .ticking import ticking
 
 __all__ = ("Lines", "Screen", "TableScreen", "open_screen")
 
@@ -39,6 +41,12 @@ class Screen:
     def say(self, line: str) -> None:
         """Tell what the command itself is doing."""
 
+    @contextmanager
+    def waiting(self, line: str) -> Generator[None, None, None]:
+        """Tell what the command is doing, while it does it and that takes long."""
+        self.say(line)
+        yield
+
     def tell(self, notice: Notice) -> None:
         """Tell what happened in the fleet."""
 
@@ -61,6 +69,12 @@ class Lines(Screen):
         """Write a line."""
         self._console.print(escape(line), highlight=False, soft_wrap=True)
 
+    @contextmanager
+    def waiting(self, line: str) -> Generator[None, None, None]:
+        """Write a line, with the seconds below it on a terminal."""
+        with super().waiting(line), ticking(self._console):
+            yield
+
     def tell(self, notice: Notice) -> None:
         """Write a line, if it is worth one."""
         if tells(notice):
@@ -76,11 +90,6 @@ class TableScreen(Screen):
         self._live = Live(console=console, auto_refresh=False)
         self._due = 0.0
 
-    def __enter__(self) -> Self:
-        """Begin to draw."""
-        self._live.start()
-        return self
-
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
@@ -91,13 +100,20 @@ class TableScreen(Screen):
         """Write a line above the table."""
         self._console.print(escape(line), highlight=False)
 
+    @contextmanager
+    def waiting(self, line: str) -> Generator[None, None, None]:
+        """Write a line, with the seconds below it."""
+        with super().waiting(line), ticking(self._console):
+            yield
+
     def wants_rows(self) -> bool:
         """A few times a second."""
         return time.monotonic() >= self._due
 
     def rows(self, rows: Iterable[AgentStatus], tally: Tally) -> None:
-        """Draw the table."""
-        self._live.update(fleet_table(rows, tally.latest), refresh=True)
+        """Draw the table, from now on in its place."""
+        self._live.start()
+        self._live.update(fleet_table(rows, tally.latest, self._console.width), refresh=True)
         self._due = time.monotonic() + REFRESH
 
 

@@ -7,7 +7,7 @@ from rich.text import Text
 
 from ...protocols.checkin import AgentStatus
 from ..supervision.account import Account
-from .table import tokens
+from .table import one_line, tokens
 from .tally import Letter, Tally
 
 __all__ = ("agents_table", "letters_table", "plain_table", "spent", "troubles")
@@ -17,7 +17,7 @@ def plain_table(*headings: str) -> Table:
     """A table whose first column is a name and whose others are numbers."""
     table = Table()
     for place, heading in enumerate(headings):
-        table.add_column(heading, justify="right" if place else "left", style="" if place else "bold")
+        table.add_column(heading, justify="right" if place else "left", no_wrap=True, style="" if place else "bold")
     return table
 
 
@@ -37,11 +37,10 @@ def letters_table(tally: Tally) -> Table:
     table = Table()
     for heading in ("from", "at Step", "to", "at its Step"):
         table.add_column(heading, no_wrap=True)
-    table.add_column("message", no_wrap=True, overflow="ellipsis", max_width=60)
+    table.add_column("message")
     for letter in tally.letters.values():
         sent = "" if letter.sent is None else str(letter.sent)
-        body = Text(" ".join(letter.body.split()))
-        table.add_row(letter.sender, sent, letter.recipient, consumed(letter), body)
+        table.add_row(letter.sender, sent, letter.recipient, consumed(letter), one_line(letter.body))
     return table
 
 

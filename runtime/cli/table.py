@@ -10,7 +10,7 @@ from rich.text import Text
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import AgentId
 
-__all__ = ("fleet_table", "row_shown", "tokens")
+__all__ = ("fleet_table", "one_line", "row_shown", "tokens")
 
 COLOURS: Mapping[str, str] = {
     "acting": "cyan",
@@ -22,36 +22,48 @@ COLOURS: Mapping[str, str] = {
     "dead": "red",
 }
 
-NOTE = 60
-"""Characters of a note."""
+WIDE = 110
+"""Columns of a terminal from which the counts of mail have columns of their own."""
 
 
-def fleet_table(rows: Iterable[AgentStatus], notes: Mapping[AgentId, str], now: float | None = None) -> Table:
+def fleet_table(
+    rows: Iterable[AgentStatus], notes: Mapping[AgentId, str], width: int, now: float | None = None
+) -> Table:
     """A table of agents.
 
     Args:
         rows: One for each agent.
+        width: Columns there are. In few the counts of mail share one; a note is what has to give way.
         notes: The last thing known of an agent, shown where its own row says nothing.
         now: Unix seconds, to tell how long each phase lasts; None: not told.
     """
-    table = Table()
+    wide = width >= WIDE
+    table = Table(caption=None if wide else "mail: waiting/sent/consumed", caption_justify="left")
     table.add_column("agent", no_wrap=True, style="bold")
     table.add_column("phase", no_wrap=True)
-    for heading in ("Step", "waiting", "sent", "consumed", "tokens"):
+    for heading in ("Step", *(("waiting", "sent", "consumed") if wide else ("mail",)), "tokens"):
         table.add_column(heading, no_wrap=True, justify="right")
-    table.add_column("note", no_wrap=True, overflow="ellipsis", max_width=NOTE)
+    table.add_column("note")
     for row in rows:
-        counts = (row.step, row.waiting, row.sent, row.consumed)
+        mail = tuple(f"{count:,}" for count in (row.waiting, row.sent, row.consumed))
         lasting = "" if now is None else f" {max(0.0, now - row.since):.0f} s"
-        note = " ".join((row.note or notes.get(row.agent, "")).split())
         table.add_row(
             row.agent,
             Text(f"{row.phase}{lasting}", style=COLOURS.get(row.phase, "")),
-            *(f"{count:,}" for count in counts),
+            f"{row.step:,}",
+            *(mail if wide else ("/".join(mail),)),
             tokens(row.tokens, row.limit),
-            Text(note),
+            one_line(row.note or notes.get(row.agent, "")),
         )
     return table
+
+
+def one_line(text: str) -> Text:
+    """A text on one line, which ends in an ellipsis where the table would be too wide.
+
+    Its column must be one that may wrap: Rich narrows no other, as long as one is left.
+    """
+    return Text(" ".join(text.split()), no_wrap=True, overflow="ellipsis")
 
 
 def tokens(spent: int, limit: int | None) -> str:
