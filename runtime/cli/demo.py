@@ -32,6 +32,14 @@ def demo(  # noqa: PLR0913  one parameter for each option
     ] = "",
     model: Annotated[str, typer.Option(help="The real model's name; with --base-url.", show_default=False)] = "",
     api_key: Key = "",
+    slow: Annotated[
+        float,
+        typer.Option(
+            metavar="SECONDS",
+            min=0.0,
+            help="How long the simulated provider takes for each answer: time to try ps and send in a second shell.",
+        ),
+    ] = 0.0,
     as_json: AsJson = False,
 ) -> None:
     """Have a fleet count the files, lines and words of a folder, and check its figures.
@@ -49,7 +57,9 @@ def demo(  # noqa: PLR0913  one parameter for each option
         raise InputInvalid(reason=f"--agents must be at least 1, not {agents}.")
     if bool(base_url) != bool(model):
         raise InputInvalid(reason="--base-url and --model belong together: a real model needs both.")
+    if slow and model:
+        raise InputInvalid(reason="--slow is for the simulated provider, not for a real model.")
     preset = preset_of(base_url=base_url, model=model, api_key=api_key) if model else None
-    order = Order(read_folder(path) if path else standard_library(), agents, system.value, preset)
+    order = Order(read_folder(path) if path else standard_library(), agents, system.value, preset, slow)
     agrees = carry_out(demonstrate(order, as_json=as_json), "the fleet and what was started for it have ended")
     raise typer.Exit(Status.OK if agrees else Status.FAILED)

@@ -14,6 +14,7 @@ from .console import complain, print_json, stdout
 from .errors import SUSPECTS
 from .follow import follow
 from .screen import open_screen
+from .starting import started
 from .status import Status
 from .summary import agents_table, spent
 from .table import tokens
@@ -41,7 +42,7 @@ async def do(work: Work, *, as_json: bool) -> Status:
     """
     console, tally = stdout(), Tally()
     with open_screen(console, silent=as_json, live=False) as screen:
-        async with Fleet(system=work.system, limit=work.limit) as fleet:
+        async with started(Fleet(system=work.system, limit=work.limit), work.system, screen) as fleet:
             refs = await fleet.spawn(work.agent, work.names)
             runs = tuple([await ref.start(work.task) for ref in refs])
             await follow(fleet, runs, tally, screen)

@@ -9,9 +9,12 @@ from urllib.parse import urlsplit
 
 from ....protocols.presets import ModelPreset
 from ...fleet import Fleet
+from ...simulator.faults import Faults
 from ...simulator.process import SimulatorProcess
 from ..console import complain, print_json, stdout
 from ..screen import Screen, open_screen
+from ..starting import started
+from ..wording import plural, size_shown
 from . import summary
 from .crew import crew_of
 from .folder import Folder
@@ -31,12 +34,14 @@ class Order:
     Attributes:
         workers: How many are wanted; a folder with fewer files has no work for all.
         preset: The model of all agents; None: the simulated one.
+        latency: Seconds that the simulated one takes for an answer.
     """
 
     folder: Folder
     workers: int
     system: Literal["ray", "local"]
     preset: ModelPreset | None = None
+    latency: float = 0.0
 
     @property
     def busy(self) -> int:
@@ -67,7 +72,7 @@ async def on_model(order: Order, screen: Screen) -> tuple[Census, int | None]:
     """Take the census on the model that is asked for; with the simulator's count of tokens, if it is the simulator."""
     if order.preset:
         return await in_fleet(order, order.preset, screen), None
-    async with SimulatorProcess() as simulator:
+    async with SimulatorProcess(faults=Faults(latency=order.latency)) as simulator:
         screen.say(f"A simulated provider listens at {simulator.base_url}")
         census = await in_fleet(order, ModelPreset(model=SIMULATED, base_url=simulator.base_url), screen)
         return census, await asyncio.to_thread(counted, simulator.base_url)
@@ -76,17 +81,15 @@ async def on_model(order: Order, screen: Screen) -> tuple[Census, int | None]:
 async def in_fleet(order: Order, preset: ModelPreset, screen: Screen) -> Census:
     """Take the census in a fleet of its own, which ends with it."""
     crew = crew_of(preset, order.folder, order.busy)
-    screen.say("Starting Ray." if order.system == "ray" else "Starting the fleet in this process.")
-    async with Fleet(system=order.system, limit=crew.limit) as fleet:
-        screen.say(f"Fleet {fleet.name} is up. Spawning a lead and {order.busy} workers.")
+    async with started(Fleet(system=order.system, limit=crew.limit), order.system, screen) as fleet:
         return await take_census(fleet, crew, order.folder, screen)
 
 
 def announcement(order: Order) -> str:
     """What is going to be done, and what not."""
     folder = order.folder
-    what = f"Census of {len(folder.files):,} files, {folder.size() / 1e6:,.1f} MB, in {folder.root}."
-    less = f" There is work for {order.busy} workers only." if order.busy < order.workers else ""
+    what = f"Census of {plural(len(folder.files), 'file')}, {size_shown(folder.size())}, in {folder.root}."
+    less = f" There is work for {plural(order.busy, 'worker')} only." if order.busy < order.workers else ""
     troubles = ("No worker is planted stuck or short of tokens", "No worker is planted short of tokens")
     spared = f" {troubles[order.busy - 1]}: too few would be left." if order.busy <= len(troubles) else ""
     return f"{what}{less}{spared}"

@@ -11,6 +11,7 @@ from ...supervision.account import Account
 from ..follow import follow
 from ..screen import Screen
 from ..tally import RunEnd, Tally
+from ..wording import plural
 from . import prompts
 from .crew import LEAD, Crew, Part
 from .figures import Figures, count_directly, read_answer
@@ -56,7 +57,9 @@ async def take_census(fleet: Fleet, crew: Crew, folder: Folder, screen: Screen) 
     Raises:
         FleetError: The agents could not be spawned, or the system failed.
     """
-    await spawn(fleet, crew, screen)
+    workers = plural(len(crew.workers), "worker")
+    with screen.waiting(f"Fleet {fleet.name} is up. Spawning a lead and {workers}."):
+        await spawn(fleet, crew, screen)
     began, tally = time.monotonic(), Tally()
     run = await fleet.start(LEAD, prompts.task(folder, tuple(crew.workers)))
     await follow(fleet, (run,), tally, screen)
