@@ -5,13 +5,14 @@ import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
+from itertools import takewhile
 from typing import Annotated, cast
 
 import typer
 
 from ...protocols.errors import FleetError
 from . import demo, doctor, ps, run, send, simulate, stop
-from .console import complain
+from .console import complain, print_json
 from .status import NAME, Status, status_of
 
 __all__ = ("build", "main", "run_command")
@@ -44,7 +45,10 @@ def main() -> None:
 
 
 def run_command(arguments: Sequence[str]) -> int:
-    """Run one command and give its exit status; what goes wrong is said in one sentence on standard error."""
+    """Run one command and give its exit status.
+
+    What goes wrong is said in one sentence on standard error, and where `--json` was typed on standard output as well.
+    """
     settings = Settings()
     command = typer.main.get_command(build())
     try:
@@ -54,6 +58,8 @@ def run_command(arguments: Sequence[str]) -> int:
             logging.getLogger(__name__).debug("the command failed", exc_info=error)
         sentence, status = ending(error)
         complain(sentence)
+        if "--json" in takewhile(lambda argument: argument != "--", arguments):
+            print_json({"error": " ".join(sentence.split()), "status": status})
     return int(status or Status.OK)
 
 
@@ -63,12 +69,19 @@ def ending(error: Exception) -> tuple[str, Status]:
         case FleetError():
             return str(error), status_of(error)
         case UsageError():
-            return error.format_message(), Status.BAD_INPUT
+            return advised(error.format_message()), Status.BAD_INPUT
         case typer.Abort():
             return "Interrupted.", Status.INTERRUPTED
         case _:
             what = f"{type(error).__name__}: {error}"
             return f"{what}. This is a bug; please report it with what `{NAME} --debug ...` says.", Status.FAILED
+
+
+def advised(sentence: str) -> str:
+    """What Typer says, with the commands there are where it knows of none that is near."""
+    if not sentence.startswith("No such command") or "Did you mean" in sentence:
+        return sentence
+    return f"{sentence} There are {', '.join(command.__name__ for command, _ in COMMANDS)}."
 
 
 def build() -> typer.Typer:

@@ -33,7 +33,12 @@ Where = Annotated[
     typer.Option("--system", help="Where the agents live: in a Ray cluster, or all in this process."),
 ]
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")]
+AsJson = Annotated[
+    bool,
+    typer.Option(
+        "--json", help='Print one JSON object and nothing else; where that fails, {"error": SENTENCE, "status": N}.'
+    ),
+]
 
 BaseUrl = Annotated[str, typer.Option(help="Where the model is, as in http://localhost:11434/v1.", show_default=False)]
 

@@ -39,8 +39,8 @@ async def sent(agent: str, text: str, name: str, address: str, *, as_json: bool)
     async with running(name, address) as fleet:
         receipt = await fleet.send(agent, text)
     if as_json:
-        print_json(receipt._asdict())
+        print_json({"fleet": fleet.name} | receipt._asdict())
     else:
         why = f": {receipt.refusal}" if receipt.refusal else ""
-        typer.echo(f"{receipt.id} to {agent}: {receipt.state}{why}")
+        typer.echo(f"fleet {fleet.name}: {receipt.id} to {agent}: {receipt.state}{why}")
     return receipt.state is ReceiptState.ACCEPTED

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .errors import InputInvalid
 from .options import Address, AsJson, FleetName
 from .status import Status
 
@@ -12,14 +13,14 @@ __all__ = ("EPILOG", "stop")
 EPILOG = """\
 Example: amrita-fleet stop w2
 
-Exit status: 0 they have stopped, 1 no fleet runs there or some did not answer, 2 bad input."""
+Exit status: 0 they have stopped, 1 no fleet runs there or some did not answer, 2 bad input: that includes nobody named
+and no --all."""
 
 
 def stop(
-    agents: Annotated[
-        list[str] | None, typer.Argument(help="Who is stopped; everybody if left out.", show_default=False)
-    ] = None,
+    agents: Annotated[list[str] | None, typer.Argument(help="Who is stopped.", show_default=False)] = None,
     *,
+    everybody: Annotated[bool, typer.Option("--all", help="Stop the whole fleet.")] = False,
     fleet: FleetName = "",
     address: Address = "auto",
     as_json: AsJson = False,
@@ -27,19 +28,30 @@ def stop(
     """Stop agents and all below them for good. Their runs end, and mail to them is refused."""
     from .carry_out import carry_out
 
-    all_stopped = carry_out(stopped(tuple(agents or ()), fleet, address, as_json=as_json))
+    if agents and everybody:
+        raise InputInvalid(reason="Name the agents to stop or give --all, not both.")
+    chosen = None if everybody else tuple(agents or ())
+    all_stopped = carry_out(stopped(chosen, fleet, address, as_json=as_json))
     raise typer.Exit(Status.OK if all_stopped else Status.FAILED)
 
 
-async def stopped(agents: tuple[str, ...], name: str, address: str, *, as_json: bool) -> bool:
-    """Stop them, and say who has stopped; gives whether all that were named have."""
+async def stopped(agents: tuple[str, ...] | None, name: str, address: str, *, as_json: bool) -> bool:
+    """Stop those named, or everybody for None, and say who has stopped; gives whether all that were named have.
+
+    Raises:
+        InputInvalid: Nobody is named. The fleet that was found may be somebody else's, so it is not taken for a wish.
+    """
     from .console import print_json
     from .joining import running
 
     async with running(name, address) as fleet:
-        done = await fleet.stop(*agents, reason="stopped from the command line")
+        if agents == ():
+            raise InputInvalid(
+                reason=f"Nobody is stopped: name agents, or give --all to stop the whole fleet {fleet.name!r}."
+            )
+        done = await fleet.stop(*(agents or ()), reason="stopped from the command line")
     if as_json:
         print_json({"fleet": fleet.name, "stopped": list(done)})
     else:
-        typer.echo(f"stopped: {', '.join(done) or 'nobody'}")
-    return set(agents) <= set(done)
+        typer.echo(f"fleet {fleet.name}: stopped {', '.join(done) or 'nobody'}")
+    return set(agents or ()) <= set(done)

@@ -1,5 +1,6 @@
 """What a person gets who types something that cannot work: one sentence, the right exit status, no traceback."""
 
+import json
 import os
 import socket
 import subprocess
@@ -50,7 +51,10 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         (("run", "task", "--base-url", "localhost", "--model", "m"), "ModelPreset.base_url must begin with http://"),
         (("run", "task"), "Missing option"),
         (("send", "lead"), "Missing argument"),
-        (("fly",), "No such command 'fly'."),
+        (("fly",), "No such command 'fly'. There are demo, run, ps, send, stop, doctor, simulate."),
+        (("stpo",), "No such command 'stpo'. Did you mean 'stop'?"),
+        (("stop", "ana", "--all"), "Name the agents to stop or give --all, not both."),
+        (("demo", "--slow", "1", "--base-url", "http://h", "--model", "m"), "--slow is for the simulated provider"),
         (("demo", "--fast"), "No such option"),
     ],
     ids=" ".join,
@@ -61,6 +65,29 @@ def test_what_was_typed_wrongly_is_told_with_status_2(
     status, said = complaint(*arguments)
     assert status == Status.BAD_INPUT
     assert said.startswith(sentence)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "sentence"),
+    [
+        (("demo", "no/such/folder", "--json"), "The folder 'no/such/folder' cannot be counted: it does not exist."),
+        (("ps", "--json", "--fast"), "No such option: --fast"),
+    ],
+    ids=" ".join,
+)
+def test_a_program_that_asked_for_json_gets_the_error_as_json(
+    arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert app.run_command(arguments) == Status.BAD_INPUT
+    out, err = capsys.readouterr()
+    told = json.loads(out)
+    assert told["error"].startswith(sentence)
+    assert (told["status"], err) == (2, f"amrita-fleet: {told['error']}\n")
+
+
+def test_a_text_that_reads_like_the_option_asks_for_no_json(complaint: Complain) -> None:
+    status, _ = complaint("send", "--fleet", "x", "--fast", "--", "ana", "--json")
+    assert status == Status.BAD_INPUT
 
 
 def test_an_empty_folder_is_told_with_status_2(complaint: Complain, tmp_path: Path) -> None:

@@ -51,26 +51,34 @@ def typed(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
 
 
 def rows(address: str) -> dict[str, dict[str, Any]]:
-    done = typed("ps", "--json", "--address", address)
+    done = typed("ps", "--all", "--json", "--address", address)
     assert (done.returncode, done.stderr) == (Status.OK, "")
     told: dict[str, Any] = json.loads(done.stdout)
-    assert told["fleet"] == "watched"
+    assert (told["fleet"], told["hidden"]) == ("watched", 0)
     return {row["agent"]: row for row in told["agents"]}
 
 
 def test_agents_are_listed_messaged_and_stopped(address: str) -> None:
     assert list(rows(address)) == ["ana", "bob"]
     table = typed("ps", "--fleet", "watched", RAY_ADDRESS=address)
+    assert table.stdout.startswith("fleet watched: 2 agents\n")
     assert "ana" in table.stdout
     sent = typed("send", "ana", "Hello.", "--json", "--address", address)
-    assert (sent.returncode, json.loads(sent.stdout)["state"]) == (Status.OK, "accepted")
+    told = json.loads(sent.stdout)
+    assert (sent.returncode, told["fleet"], told["state"]) == (Status.OK, "watched", "accepted")
     stopped = typed("stop", "bob", "--address", address)
-    assert (stopped.returncode, stopped.stdout) == (Status.OK, "stopped: bob\n")
+    assert (stopped.returncode, stopped.stdout) == (Status.OK, "fleet watched: stopped bob\n")
     after = rows(address)
     assert (after["bob"]["phase"], after["ana"]["consumed"]) == ("stopped", 1)
+    living = typed("ps", "--address", address).stdout
+    assert living.startswith("fleet watched: 1 agent; dead or stopped and not shown: 1 (--all shows them)\n")
+    assert "bob" not in living
     refused = typed("send", "bob", "Hello?", "--address", address)
     assert refused.returncode == Status.FAILED
     assert refused.stderr.startswith("amrita-fleet: The channel of 'bob' is closed:") or "stopped" in refused.stdout
+    everybody = typed("stop", "--all", "--fleet", "watched", "--json", "--address", address)
+    assert (everybody.returncode, "ana" in json.loads(everybody.stdout)["stopped"]) == (Status.OK, True)
+    assert typed("ps", "--address", address).stdout.startswith("fleet watched: 0 agents; dead or stopped")
 
 
 @pytest.mark.parametrize(
@@ -78,6 +86,11 @@ def test_agents_are_listed_messaged_and_stopped(address: str) -> None:
     [
         (("send", "anna", "Hello."), Status.BAD_INPUT, "The fleet has no agent named 'anna'. Did you mean ana?"),
         (("stop", "nobody"), Status.BAD_INPUT, "The fleet has no agent named 'nobody'."),
+        (
+            ("stop",),
+            Status.BAD_INPUT,
+            "Nobody is stopped: name agents, or give --all to stop the whole fleet 'watched'.",
+        ),
         (("ps", "--fleet", "other"), Status.FAILED, "no fleet named 'other': there are watched."),
     ],
 )
