@@ -1,7 +1,9 @@
 """The command line as a whole, and the one place where errors become a sentence and an exit status."""
 
 import logging
+import os
 import sys
+import threading
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
@@ -41,7 +43,13 @@ class Settings:
 
 def main() -> None:
     """Run the command that was typed, and end the process with its exit status."""
-    sys.exit(run_command(sys.argv[1:]))
+    status = run_command(sys.argv[1:])
+    if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
+        # A tool was left behind in its thread. It cannot be stopped, and Python would wait for it.
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(status)
+    sys.exit(status)
 
 
 def run_command(arguments: Sequence[str]) -> int:

@@ -153,3 +153,16 @@ def test_help_loads_neither_ray_nor_httpx() -> None:
     environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
     done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=True)
     assert not {"ray", "httpx", "starlette", "uvicorn"} & set(done.stdout.splitlines()[-1].split())
+
+
+@pytest.mark.slow
+def test_a_thread_that_was_left_behind_does_not_keep_the_command_alive() -> None:
+    script = (
+        "import sys, threading; from amrita_fleet.runtime.cli import main;"
+        "threading.Thread(target=threading.Event().wait).start(); sys.argv = ['amrita-fleet', '--version']; main()"
+    )
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
+    command = [sys.executable, "-c", script]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == 0
+    assert done.stdout.strip()
