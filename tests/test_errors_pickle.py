@@ -14,6 +14,8 @@ import pytest
 import amrita_fleet
 from amrita_fleet.protocols.errors import FleetError
 
+pytestmark = pytest.mark.ray  # the modules of `actors` are imported too
+
 SKIPPED = ("amrita_fleet.__main__", "amrita_fleet.runtime.cli")
 SAMPLES: dict[object, object] = {str: "x", int: 3, float: 1.5, bool: True, bytes: b"x", object: "x", typing.Any: "x"}
 

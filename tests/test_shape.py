@@ -2,6 +2,7 @@
 
 import ast
 from collections.abc import Iterator
+from functools import cache
 from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
@@ -19,6 +20,11 @@ Graph = dict[str, set[str]]
 
 def sources(root: Path) -> dict[Path, str]:
     return {path: path.read_text(encoding="utf-8") for name in FOLDERS for path in sorted((root / name).rglob("*.py"))}
+
+
+@cache
+def tree(source: str) -> ast.Module:
+    return ast.parse(source)
 
 
 def span(node: ast.stmt) -> range:
@@ -44,7 +50,7 @@ def oversized(source: str) -> Iterator[str]:
     lines = source.splitlines()
     if len(lines) > FILE_LINES:
         yield f"{len(lines)} lines"
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree(source)):
         if isinstance(node, Function) and (count := code_lines(node, lines)) > FUNCTION_LINES:
             yield f"line {node.lineno}, {node.name}: {count} code lines"
         if isinstance(node, ast.ClassDef):
@@ -60,7 +66,7 @@ def module_name(path: Path, root: Path) -> str:
 
 def imported(source: str, package: tuple[str, ...]) -> Iterator[str]:
     """Dotted names a module of `package` may import, counted from the root; those for type checkers included."""
-    for node in ast.walk(ast.parse(source)):
+    for node in ast.walk(tree(source)):
         if isinstance(node, ast.Import):
             yield from (alias.name.removeprefix("amrita_fleet.") for alias in node.names)
         elif isinstance(node, ast.ImportFrom):

@@ -15,6 +15,8 @@ import pytest
 from amrita_fleet import SystemUnavailable
 from amrita_fleet.actors.connection import LOCAL, RUNNING, choose, ensure_token, probe
 
+pytestmark = pytest.mark.ray
+
 SOURCE = Path(__file__).resolve().parents[2] / "src"
 
 
@@ -119,7 +121,6 @@ def run(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
     )
 
 
-@pytest.mark.ray
 def test_an_address_that_nobody_answers_ends_the_program_with_one_sentence() -> None:
     script = """
         import asyncio
@@ -139,7 +140,6 @@ def test_an_address_that_nobody_answers_ends_the_program_with_one_sentence() -> 
     assert (len(done.stdout.splitlines()), done.stderr) == (1, "")
 
 
-@pytest.mark.ray
 def test_a_local_cluster_is_started_kept_shared_and_ended(tmp_path: Path) -> None:
     # Linux kills what a thread has started when that thread ends, and the pool's threads are made to end at once here.
     # The tool is one of `__main__`, which no other process can import.

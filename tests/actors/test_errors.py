@@ -8,6 +8,8 @@ from ray.exceptions import ActorDiedError, ActorUnavailableError, GetTimeoutErro
 from amrita_fleet import AgentUnknown, ChannelClosed, PeerUnreachable
 from amrita_fleet.actors.errors import translated
 
+pytestmark = pytest.mark.ray
+
 
 def raised(error: RayError) -> Exception:
     with pytest.raises(Exception) as caught, translated("ana"):  # noqa: PT011  its type is what is looked at

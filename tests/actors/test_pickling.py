@@ -11,6 +11,8 @@ import pytest
 from amrita_fleet import PresetInvalid, Unpicklable
 from amrita_fleet.actors.pickling import check_picklable
 
+pytestmark = pytest.mark.ray
+
 LOCK = threading.Lock()
 
 

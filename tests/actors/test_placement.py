@@ -8,6 +8,8 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 from amrita_fleet import SystemUnavailable
 from amrita_fleet.actors.placement import Node, Place, cores, places
 
+pytestmark = pytest.mark.ray
+
 
 def node(name: str, *, cpus: float = 2, slots: float = 0, alive: bool = True) -> Node:
     """A row; the first letter of the name, a hex digit, fills the id."""
