@@ -88,10 +88,9 @@ async def test_an_answer_that_is_cut_says_so_and_can_go_back(simulator: Simulato
     await provider.aclose()
 
 
+@pytest.mark.slow
 @PROTOCOL
-@pytest.mark.parametrize(
-    "stream", [pytest.param(False, id="whole", marks=pytest.mark.slow), pytest.param(True, id="streamed")]
-)
+@STREAM
 async def test_thirty_rounds_of_thinking_and_a_last_answer_meet_no_refusal(
     simulator: Simulator, protocol: str, *, stream: bool
 ) -> None:

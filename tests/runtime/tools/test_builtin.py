@@ -163,6 +163,7 @@ def test_every_built_in_tool_may_run_again_after_a_crash() -> None:
     ]
 
 
+@pytest.mark.slow
 def test_built_in_tools_need_no_pydantic() -> None:
     script = (
         "import asyncio, sys\n"

@@ -257,6 +257,7 @@ def test_a_tool_made_inside_a_function_has_no_path() -> None:
     assert tool(local).path is None
 
 
+@pytest.mark.slow
 def test_an_unpickled_tool_knows_its_schema_without_pydantic(shop: ModuleType) -> None:
     data = pickle.dumps(shop.price)
     # The other process has a module of that name that loads no pydantic of its own.

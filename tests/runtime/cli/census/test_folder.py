@@ -63,6 +63,7 @@ def test_the_standard_library_is_its_modules_without_caches_and_what_was_install
     assert not parts & {"site-packages", "dist-packages", "__pycache__"}
 
 
+@pytest.mark.slow
 def test_ranges_of_the_standard_library_are_fair_samples() -> None:
     folder = standard_library()
     edges = [len(folder.files) * part // 4 for part in range(5)]
