@@ -57,4 +57,5 @@ class Notice:
 
     def __str__(self) -> str:
         """One line: number, agent, kind, text."""
-        return f"{self.number:>5} {self.agent:<12} {self.type}.{self.extra_type:<10} {self.text}"
+        kind = f"{self.type}.{self.extra_type}"
+        return f"{self.number:>5} {self.agent:<12} {kind:<18} {self.text}"

@@ -27,7 +27,7 @@ def test_what_a_notice_does_not_have_is_the_default() -> None:
 
 
 def test_a_notice_is_one_line() -> None:
-    assert str(STALL) == "    7 ana          step.stall      look came again and again"
+    assert str(STALL) == "    7 ana          step.stall         look came again and again"
 
 
 def test_an_attempt_is_named_after_the_life_that_makes_it() -> None:
