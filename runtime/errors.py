@@ -7,7 +7,9 @@ FleetError                       protocols/errors.py
     ├── ConfigMissing (RuntimeError)
     ├── NameInvalid (ValueError) an agent's name that cannot be used
     ├── NameTaken (ValueError)
+    ├── NamesInvalid (TypeError) one text where several names are meant
     ├── AgentUnknown (LookupError)
+    ├── RunUnknown (LookupError)
     ├── ChannelClosed            the agent has stopped, or the run is over
     ├── PeerUnreachable          a delivery whose outcome is unknown
     ├── SelfAddressed (ValueError)
@@ -28,9 +30,11 @@ __all__ = (
     "InvalidMove",
     "NameInvalid",
     "NameTaken",
+    "NamesInvalid",
     "PeerUnreachable",
     "QueueFull",
     "RunError",
+    "RunUnknown",
     "SelfAddressed",
     "StreamMisused",
     "SystemUnavailable",
@@ -84,12 +88,24 @@ class NameInvalid(RunError, ValueError):
 
 
 class NameTaken(RunError, ValueError):
-    """The fleet already has an agent of this `name`."""
+    """The fleet already has an agent of this `name`; a dead one, if `differs` says in what the new one differs."""
 
-    def __init__(self, *, name: str) -> None:
+    def __init__(self, *, name: str, differs: str = "") -> None:
         """Keep the facts."""
-        super().__init__(f"The fleet already has an agent named {name!r}: choose another name.")
+        there = f"The fleet already has an agent named {name!r}"
+        dead = f"; it is dead and can live again, but not with {differs}"
+        super().__init__(f"{there}{dead if differs else ''}: choose another name.")
         self.name = name
+        self.differs = differs
+
+
+class NamesInvalid(RunError, TypeError):
+    """One text, `given`, where a sequence of names is meant: each of its letters would name an agent."""
+
+    def __init__(self, *, given: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"names={given!r} is one text, not several names: write names=[{given!r}].")
+        self.given = given
 
 
 class AgentUnknown(RunError, LookupError):
@@ -101,6 +117,16 @@ class AgentUnknown(RunError, LookupError):
         super().__init__(f"The fleet has no agent named {name!r}.{hint}")
         self.name = name
         self.near = near
+
+
+class RunUnknown(RunError, LookupError):
+    """The `agent` knows no such `run`, or no longer."""
+
+    def __init__(self, *, agent: str, run: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The agent {agent!r} has no run {run!r}, or it ended too long ago.")
+        self.agent = agent
+        self.run = run
 
 
 class ChannelClosed(RunError):

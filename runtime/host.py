@@ -27,7 +27,7 @@ from ..protocols.outcome import Ending, Limit, Outcome
 from .agent import Agent
 from .caller import Caller, Model
 from .driver import Driver, Ports
-from .errors import AgentUnknown, ChannelClosed, QueueFull, TaskInvalid
+from .errors import ChannelClosed, QueueFull, RunUnknown, TaskInvalid
 from .inbox import Inbox
 from .ports import Clock, PostOffice, SupervisorLink
 from .reporter import Reporter
@@ -203,11 +203,11 @@ class AgentHost:
         """Wait for the end of a run.
 
         Raises:
-            AgentUnknown: There was no such run here, or too long ago.
+            RunUnknown: There was no such run here, or too long ago.
         """
         waiting = self._outcomes.get(run)
         if waiting is None:
-            raise AgentUnknown(name=f"run {run}")
+            raise RunUnknown(agent=self._seat.name, run=run)
         return await asyncio.shield(waiting)
 
     def stop(self, reason: str) -> None:

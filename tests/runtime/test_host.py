@@ -8,13 +8,13 @@ import pytest
 
 from amrita_fleet import (
     Agent,
-    AgentUnknown,
     AmritaConfig,
     ChannelClosed,
     Fleet,
     NameInvalid,
     PeerUnreachable,
     QueueFull,
+    RunUnknown,
     SystemUnavailable,
     Tool,
     tool,
@@ -235,7 +235,7 @@ async def test_a_run_that_takes_too_long_gives_a_last_answer() -> None:
 async def test_an_unknown_run_is_named() -> None:
     house = House()
     async with house.host(agent(say("x"))) as host:
-        with pytest.raises(AgentUnknown, match=r"ana\.9\.9"):
+        with pytest.raises(RunUnknown, match=r"'ana' has no run 'ana\.9\.9'"):
             await host.outcome("ana.9.9")  # type: ignore[arg-type]
 
 
