@@ -31,7 +31,7 @@ class NotePoster:
     def _begin(self, agent: AgentId, text: str) -> None:
         task = self._loop.create_task(self._send(agent, text))
         self._tasks.add(task)
-        task.add_done_callback(self._tasks.discard)
+        task.add_done_callback(self._ended)
 
     async def _send(self, agent: AgentId, text: str) -> None:
         try:
@@ -41,6 +41,11 @@ class NotePoster:
         else:
             if receipt.refusal is not None:
                 log.info("a note to %s was refused: %s", agent, receipt.refusal)
+
+    def _ended(self, task: asyncio.Task[None]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a note was lost", exc_info=error)
 
     async def aclose(self) -> None:
         """Give up on notes that are still on their way."""

@@ -8,7 +8,10 @@ from ...protocols.notices import Notice, NoticeType
 from .ledger import Short
 from .roster import Member
 
-__all__ = ("admission", "dead_letter_note", "death_note", "fenced", "run_note", "shortage")
+__all__ = ("UNSPAWNED", "admission", "dead_letter_note", "death_note", "fenced", "run_note", "shortage")
+
+UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
+"""Why a life is over that another one's failure ended before it began."""
 
 TEXT_SHOWN = 200
 """Characters of a run's text, or else of the reason for its end, that a parent reads."""
@@ -45,7 +48,7 @@ def run_note(notice: Notice) -> str | None:
         return None
     said = notice.data.get("text") or notice.data.get("reason") or ""
     text = shorten(str(said), TEXT_SHOWN, placeholder="...")
-    return f"{notice.agent} ended its run: {notice.data['outcome']}. {text}".rstrip()
+    return whole(f"{notice.agent} ended its run: {notice.data['outcome']}. {text}".rstrip())
 
 
 def dead_letter_note(notice: Notice) -> tuple[AgentId, str] | None:
@@ -58,4 +61,9 @@ def dead_letter_note(notice: Notice) -> tuple[AgentId, str] | None:
 
 def death_note(agent: AgentId, reason: str) -> str:
     """What a parent is told of a death."""
-    return f"{agent} died: {' '.join(reason.split()).rstrip('.')}."
+    return whole(f"{agent} died: {' '.join(reason.split()).rstrip('.')}.")
+
+
+def whole(text: str) -> str:
+    """The text as mail can carry it: half a surrogate pair, which has no UTF-8 form, is a question mark."""
+    return text.encode(errors="replace").decode()
