@@ -12,7 +12,10 @@ MOST = 1000
 
 
 async def next_notices(feed: NoticeFeed, after: int, wait: float) -> tuple[Notice, ...]:
-    """Notices numbered above `after`, oldest first; waits up to `wait` seconds while there are none."""
+    """Notices numbered above `after`, oldest first; waits up to `wait` seconds while there are none.
+
+    Below 0, `after` counts from the end: -1 gives the newest.
+    """
     loop, news = asyncio.get_running_loop(), asyncio.Event()
 
     def wake() -> None:

@@ -28,7 +28,7 @@ class NoticeFeed:
                 self._log.append(notice, self._now())
 
     def read(self, after: int, most: int) -> tuple[Notice, ...]:
-        """Up to `most` notices with numbers above `after`, oldest first.
+        """Up to `most` notices with numbers above `after`, oldest first; below 0, `after` counts from the end.
 
         A first number above `after + 1` means that those between are forgotten.
         """

@@ -37,9 +37,10 @@ class NoticeLog:
         return numbered
 
     def read(self, after: int, most: int) -> tuple[Notice, ...]:
-        """Up to `most` notices with numbers above `after`, oldest first.
+        """Up to `most` notices with numbers above `after`, oldest first; below 0, `after` counts from the end.
 
         What was forgotten shows as a gap: then the first notice has the number `first`, not `after + 1`.
         """
+        after = after if after >= 0 else self.last + after
         begin = max(0, after - self.first + 1)
         return tuple(islice(self._kept, begin, begin + max(0, most)))

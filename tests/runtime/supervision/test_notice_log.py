@@ -29,6 +29,12 @@ def test_reading_goes_on_after_a_number_and_ends_after_so_many() -> None:
     assert filled(9).read(3, 0) == filled(9).read(9, 5) == filled(9).read(99, 5) == ()
 
 
+def test_below_zero_reading_begins_so_many_before_the_end() -> None:
+    assert [kept.number for kept in filled(25).read(-2, 10)] == [24, 25]
+    assert [kept.number for kept in filled(3).read(-9, 10)] == [1, 2, 3]
+    assert NoticeLog().read(-1, 10) == ()
+
+
 def test_what_was_forgotten_shows_as_a_gap() -> None:
     log = filled(25)
     assert (log.first, log.last) == (16, 25)
