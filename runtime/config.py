@@ -3,6 +3,7 @@
 Inside the runtime a configuration is passed explicitly; nothing there calls `get_config`.
 """
 
+from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
 from typing import Literal, cast
 
@@ -18,6 +19,7 @@ __all__ = (
     "LLMConfig",
     "MailConfig",
     "WindDownConfig",
+    "adopt_config",
     "get_config",
     "minimal_init",
     "set_config",
@@ -178,13 +180,13 @@ class AmritaConfig(Strict):
 
 
 class Facade:
-    """Holds the configuration that user code reads.
+    """Holds the configuration that user code reads: the process's, and that of the agent it runs in.
 
-    The one piece of process-wide state in the runtime: `get_config()` takes no argument by its published contract. An
-    agent's process sets it to its fleet's configuration.
+    The one piece of process-wide state in the runtime: `get_config()` takes no argument by its published contract.
     """
 
     config: AmritaConfig | None = None
+    own: ContextVar[AmritaConfig] = ContextVar("own")
 
 
 def set_config(config: AmritaConfig) -> None:
@@ -192,15 +194,21 @@ def set_config(config: AmritaConfig) -> None:
     Facade.config = config
 
 
+def adopt_config(config: AmritaConfig) -> None:
+    """Make `config` what `get_config()` gives in the running task and in what it starts: an agent's own."""
+    Facade.own.set(config)
+
+
 def get_config() -> AmritaConfig:
-    """The configuration of this process.
+    """Inside an agent, as in its tools, the agent's configuration; elsewhere that of this process.
 
     Raises:
-        ConfigMissing: Neither `minimal_init` nor `set_config` was called yet.
+        ConfigMissing: Outside of agents, neither `minimal_init` nor `set_config` was called yet.
     """
-    if Facade.config is None:
+    config = Facade.own.get(Facade.config)
+    if config is None:
         raise ConfigMissing
-    return Facade.config
+    return config
 
 
 async def minimal_init(config: AmritaConfig | None = None) -> None:
