@@ -2,7 +2,7 @@
 
 from dataclasses import dataclass, field, replace
 
-from ...protocols.ids import AgentId, RunId
+from ...protocols.ids import AgentId, RunId, life_of
 from ...protocols.notices import Notice, NoticeType
 
 __all__ = ("Letter", "RunEnd", "Tally")
@@ -74,7 +74,8 @@ class Tally:
         stalls: Notices of agents that went in circles.
         limits: Notices of agents that were told to come to an end.
         open: Runs that have begun and not ended, with their agents.
-        gone: Agents that died or failed, with the reason.
+        gone: Agents that died or failed and did not come back, with the reason.
+        fallen: The latest life of each agent that died, by its number.
         errors: Runs in which a model call failed for good, with the error's class.
         latest: The last thing worth telling about each agent.
     """
@@ -85,6 +86,7 @@ class Tally:
     limits: list[Notice] = field(default_factory=list[Notice])
     open: dict[RunId, AgentId] = field(default_factory=dict[RunId, AgentId])
     gone: dict[AgentId, str] = field(default_factory=dict[AgentId, str])
+    fallen: dict[AgentId, int] = field(default_factory=dict[AgentId, int])
     errors: dict[RunId, str] = field(default_factory=dict[RunId, str])
     latest: dict[AgentId, str] = field(default_factory=dict[AgentId, str])
 
@@ -99,6 +101,8 @@ class Tally:
                 self._finished(notice, notice.run)
             case NoticeType.MODEL, "failed" if notice.run:
                 self.errors[notice.run] = str(notice.data.get("error", ""))
+            case NoticeType.AGENT, "admitted":
+                self.gone.pop(notice.agent, None)
             case NoticeType.AGENT, "died" | "failed":
                 self._died(notice)
             case NoticeType.STEP, "stall":
@@ -117,7 +121,7 @@ class Tally:
 
     def over(self, run: RunId, agent: AgentId) -> bool:
         """Whether this run has ended, in whatever way."""
-        return run in self.ends or agent in self.gone
+        return run in self.ends or self.fallen.get(agent, 0) >= life_of(run)
 
     def ends_of(self, agent: AgentId) -> tuple[RunEnd, ...]:
         """How the runs of one agent ended, oldest first."""
@@ -143,6 +147,7 @@ class Tally:
 
     def _died(self, notice: Notice) -> None:
         self.gone[notice.agent] = notice.text
+        self.fallen[notice.agent] = number(notice.data.get("incarnation"))
         for run in [run for run, agent in self.open.items() if agent == notice.agent]:
             del self.open[run]
             self.ends[run] = RunEnd(run, notice.agent, "died", reason=notice.text, step=notice.step)

@@ -29,6 +29,10 @@ def consumed(message: str = "m1") -> Notice:
     return Notice(NoticeType.MAIL, "consumed", BOB, "from ana: hello: you", step=5, data=data)
 
 
+def died() -> Notice:
+    return Notice(NoticeType.AGENT, "died", ANA, "its process was killed", data={"incarnation": 1})
+
+
 def test_a_run_is_open_until_it_is_finished() -> None:
     tally = tallied(started())
     assert tally.open == {RUN: ANA}
@@ -43,11 +47,18 @@ def test_a_run_is_open_until_it_is_finished() -> None:
 
 
 def test_the_runs_of_an_agent_that_dies_are_over() -> None:
-    tally = tallied(started(), Notice(NoticeType.AGENT, "died", ANA, "its process was killed"))
+    tally = tallied(started(), died())
     assert tally.over(RUN, ANA)
     assert tally.over(RunId("ana.1.2"), ANA), "one that had not begun as well"
     assert [end.outcome for end in tally.ends_of(ANA)] == ["died"]
     assert tally.gone == {ANA: "its process was killed"}
+
+
+def test_a_run_of_a_new_life_is_not_over_because_an_older_one_died() -> None:
+    tally = tallied(died(), Notice(NoticeType.AGENT, "admitted", ANA, "came back to the fleet, life 2"))
+    assert tally.over(RUN, ANA)
+    assert not tally.over(RunId("ana.2.1"), ANA)
+    assert tally.gone == {}
 
 
 def test_a_letter_has_the_steps_of_both_its_ends_whichever_is_heard_of_first() -> None:
