@@ -266,7 +266,7 @@ class AnyOrder(RuleBasedStateMachine):
     def ask_again(self, reservation: str) -> None:
         attempt = self.known[reservation]
         before = self.ledger.accounts()
-        answer = self.ledger.reserve(Ask(reservation, attempt.account, Incarnation(1), 1, 1, 1))
+        answer = self.ledger.reserve(Ask(reservation, attempt.account, Incarnation(1), 0, 1, 1))
         assert isinstance(answer, Ended if attempt.rank else Reserved)
         assert self.ledger.accounts() == before
 
