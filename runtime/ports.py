@@ -36,9 +36,11 @@ class Transport(Protocol):
     async def deliver(self, recipient: AgentId, batch: bytes) -> bytes:
         """Hand over `codec.encode_batch(...)` and give back `codec.encode_verdicts(...)`.
 
+        An agent that has stopped still answers: its verdicts are refusals.
+
         Raises:
             AgentUnknown: There is no such agent, with near names.
-            ChannelClosed: The agent has stopped or died for good.
+            ChannelClosed: It is dead, or does not live yet.
             PeerUnreachable: The outcome is unknown; the same batch may be sent again.
         """
         ...
@@ -52,6 +54,7 @@ class PostOffice(Transport, Protocol):
 
         Raises:
             AgentUnknown: There is no such agent.
+            ChannelClosed: It is dead, or does not live yet.
             PeerUnreachable: It does not answer now.
         """
         ...
@@ -85,7 +88,7 @@ class Channel(Protocol):
 
         Raises:
             AgentUnknown: There is no such agent, with near names.
-            ChannelClosed: The recipient has stopped.
+            ChannelClosed: The recipient is dead; one that has stopped refuses.
         """
         ...
 

@@ -98,7 +98,7 @@ class Sender:
 
         Raises:
             AgentUnknown: There is no such agent.
-            ChannelClosed: The recipient has stopped, or this sender was closed.
+            ChannelClosed: The recipient is dead, or this sender was closed. One that has stopped refuses.
             SelfAddressed: It is for the sender itself.
             UnicodeEncodeError: A text holds half a surrogate pair.
             ValueError: A message of that id waits already.
