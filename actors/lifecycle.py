@@ -1,13 +1,15 @@
 """How an actor begins and ends. The one place where the plain classes become Ray's."""
 
 import asyncio
+import logging
+from collections.abc import Iterable
 from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
 import ray
 from anyio import to_thread
 from ray.actor import ActorClass
-from ray.exceptions import ActorAlreadyExistsError, ActorDiedError, ActorUnavailableError, RayError
+from ray.exceptions import ActorAlreadyExistsError, ActorDiedError, ActorUnavailableError, RayError, RayTaskError
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ..protocols.ids import SUPERVISOR
@@ -16,12 +18,14 @@ from ..runtime.errors import ChannelClosed, SystemUnavailable
 from ..runtime.host import Seat
 from .agent import AgentActor
 from .channel import CONTROL, MAIL, actor_name
-from .errors import translated
+from .errors import translate, translated
 from .placement import Place
 from .steering import namespace
 from .supervisor import CHECK_IN, SETTLE, WATCH, SupervisorActor
 
-__all__ = ("create_agent", "create_supervisor", "end", "ready")
+__all__ = ("create_agent", "create_supervisor", "end", "end_all", "ready")
+
+log = logging.getLogger(__name__)
 
 READY_PATIENCE = 120.0
 """Seconds a new actor has to become ready: a worker process takes one, on a busy machine some more."""
@@ -101,11 +105,25 @@ async def end(actor: Actor) -> None:
     """Have an actor end by itself, then kill it, and wait until it is dead."""
     with suppress(TimeoutError, RayError):  # blocked or dead already: it is killed either way
         async with asyncio.timeout(CLOSE_PATIENCE):
-            await actor.close.remote()
+            await close(actor)
     await to_thread.run_sync(cast("Any", ray.kill), actor)
     with suppress(TimeoutError):
         async with asyncio.timeout(DEATH_PATIENCE):
             await dead(actor)
+
+
+async def end_all(actors: Iterable[Actor]) -> None:
+    """End actors at once, each whatever becomes of the others; then raise what the first of them failed with."""
+    for error in filter(None, await asyncio.gather(*map(end, actors), return_exceptions=True)):
+        raise error
+
+
+async def close(actor: Actor) -> None:
+    """Have an actor end by itself; what fails in it is logged, for nobody else will hear of it."""
+    try:
+        await actor.close.remote()
+    except RayTaskError as error:
+        log.warning("an actor could not close and is killed: %s", translate(error, "an actor"))
 
 
 async def dead(actor: Actor) -> None:

@@ -8,7 +8,7 @@ from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ..runtime.errors import SystemUnavailable
 
-__all__ = ("SLOT", "Node", "Place", "cores", "places")
+__all__ = ("SLOT", "Node", "Place", "cores", "places", "slots")
 
 SLOT = "agent_slot"
 """The resource of which a node offers as many as it takes agents."""
@@ -24,7 +24,7 @@ class Place(TypedDict, total=False):
     scheduling_strategy: str | NodeAffinitySchedulingStrategy
 
 
-def places(nodes: Iterable[Node], count: int) -> Iterator[Place]:
+def places(nodes: Iterable[Node], count: int, taken: int = 0) -> Iterator[Place]:
     """The places of further agents, without end.
 
     Where nodes offer slots, one slot each, spread over them. Else the nodes that have CPUs in turn: Ray packs actors
@@ -33,21 +33,28 @@ def places(nodes: Iterable[Node], count: int) -> Iterator[Place]:
     Args:
         nodes: The cluster's.
         count: How many agents there are to place.
+        taken: Slots that are held already.
 
     Raises:
-        SystemUnavailable: There are slots, but fewer than that; Ray would wait for ever.
+        SystemUnavailable: There are slots, but fewer free ones than that; Ray would wait for ever.
     """
     living = [node for node in nodes if node["Alive"]]
-    slots = sum(node["Resources"].get(SLOT, 0) for node in living)
-    if slots:
-        if slots < count:
-            reason = f"its nodes offer {slots:g} {SLOT} together, and {count} agents need one each."
+    offered = slots(living)
+    if offered:
+        if offered - taken < count:
+            held = f", of which {taken} are taken" if taken else ""
+            reason = f"its nodes offer {offered:g} {SLOT} together{held}, and {count} agents need one each."
             raise SystemUnavailable(system="ray", reason=reason)
         return repeat(Place(resources={SLOT: 1}, scheduling_strategy="SPREAD"))
     hosts = [node["NodeID"] for node in living if node["Resources"].get("CPU", 0)]
     if len(hosts) <= 1:
         return repeat(Place())
     return cycle([Place(scheduling_strategy=NodeAffinitySchedulingStrategy(host, soft=True)) for host in hosts])
+
+
+def slots(nodes: Iterable[Node]) -> float:
+    """Agents that the living nodes of the cluster take together; 0 where they do not say, and take any number."""
+    return float(sum(node["Resources"].get(SLOT, 0) for node in nodes if node["Alive"]))
 
 
 def cores(nodes: Iterable[Node]) -> int:

@@ -11,12 +11,13 @@ from ray.exceptions import ActorUnavailableError
 from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode
 from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR, USER, AgentId, Incarnation, RunId
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
+from ..runtime.errors import ChannelClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
 from ..runtime.supervision.roster import DEAD
-from ..runtime.system import STOP_PATIENCE
+from ..runtime.system import STOP_PATIENCE, Stopped
 from .agent import AgentActor
 from .channel import RayPost
 from .errors import translated
@@ -63,8 +64,7 @@ class Steering:
     async def admit_user(self) -> Incarnation:
         """A new life of the person who sends."""
         with translated(SUPERVISOR):
-            lives = await self._supervisor.admit.remote([(USER, None, None)], os.getpid())
-        return lives[0]
+            return await self._supervisor.admit_user.remote(os.getpid())
 
     async def start(self, agent: AgentId, task: str, time_limit: float | None) -> RunId:
         """Queue a run.
@@ -81,7 +81,8 @@ class Steering:
         """Wait for the end of a run.
 
         Raises:
-            AgentUnknown: There is no such agent or run.
+            AgentUnknown: There is no such agent.
+            RunUnknown: It has no such run, or it ended too long ago.
             ChannelClosed: The agent died before it ended.
         """
         with translated(agent):
@@ -92,8 +93,8 @@ class Steering:
                 except ActorUnavailableError:  # soon it is back, or known to be dead
                     await asyncio.sleep(RETRY_PAUSE)
 
-    async def stop(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
-        """Stop agents and those below them; none given: all. Gives those that acknowledged.
+    async def stop(self, agents: tuple[AgentId, ...], reason: str) -> Stopped:
+        """Stop agents and those below them; none given: all.
 
         Raises:
             AgentUnknown: There is no such agent; nobody is stopped.
@@ -101,7 +102,7 @@ class Steering:
         with translated(SUPERVISOR):
             named = await self._supervisor.stop.remote(list(agents), reason)
         stopped = await asyncio.gather(*(self._stop(agent, reason) for agent in named))
-        return tuple(agent for agent, done in zip(named, stopped, strict=True) if done)
+        return Stopped.of(zip(named, stopped, strict=True))
 
     async def _stop(self, agent: AgentId, reason: str) -> bool:
         """Stop one agent; gives whether it acknowledged in time."""
@@ -122,11 +123,24 @@ class Steering:
 
         Raises:
             AgentUnknown: There is no such agent.
+            PeerUnreachable: Some could not be told; the others were. It can be asked for again.
         """
         with translated(SUPERVISOR):
             named = await self._supervisor.pause.remote([agent], reason)
-        for name in named:
-            await self._ask(name, lambda actor: actor.pause.remote(reason))
+        failures = list(filter(None, await asyncio.gather(*(self._pause(name, reason) for name in named))))
+        if failures:
+            names = ", ".join(failure.agent for failure in failures)
+            raise PeerUnreachable(agent=names, reason="; ".join(failure.reason for failure in failures))
+
+    async def _pause(self, agent: AgentId, reason: str | None) -> PeerUnreachable | None:
+        """Tell one agent; gives why it could not be told."""
+        try:
+            await self._ask(agent, lambda actor: actor.pause.remote(reason))
+        except ChannelClosed as error:  # it has just died: nothing goes on there
+            log.info("%s was not told to pause or resume: %s", agent, error)
+        except PeerUnreachable as error:
+            return error
+        return None
 
     async def statuses(self) -> tuple[AgentStatus, ...]:
         """One row for each agent; those that live are asked for what only they know now."""
@@ -145,7 +159,7 @@ class Steering:
             return None
 
     async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
-        """Notices numbered above `after`; waits up to `wait` seconds while there are none."""
+        """Notices numbered above `after`, from the end if below 0; waits up to `wait` seconds while there are none."""
         with translated(SUPERVISOR):
             return decode(await self._supervisor.notices.remote(after, wait), tuple[Notice, ...])
 

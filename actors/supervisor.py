@@ -9,27 +9,21 @@ import ray
 
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
-from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
+from ..protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ..protocols.notices import Notice
 from ..runtime.clock import SystemClock
 from ..runtime.notes import NotePoster
-from ..runtime.supervision.supervisor import Supervisor
+from ..runtime.supervision.supervisor import Newcomer, Supervisor
 from ..runtime.watching import next_notices
 from .channel import CONTROL, RayPost
 from .errors import translated
 
-__all__ = ("CHECK_IN", "SETTLE", "WATCH", "AgentsDesk", "Newcomer", "RayLink", "SupervisorActor")
+__all__ = ("CHECK_IN", "SETTLE", "WATCH", "AgentsDesk", "RayLink", "SupervisorActor")
 
 CHECK_IN = "checkin"
 SETTLE = "settle"
 WATCH = "watch"
 """Concurrency groups beside `CONTROL` and the default one: a crowd of watchers or reports never delays a check-in."""
-
-Newcomer = tuple[AgentId, AgentId | None, int | None]
-"""Name, parent and token limit of an agent to be admitted."""
-
-UNSPAWNED = "was not spawned, because another could not be"
 
 
 class AgentsDesk:
@@ -91,15 +85,12 @@ class SupervisorActor(AgentsDesk):
     @ray.method(concurrency_group=CONTROL)
     async def admit(self, newcomers: list[Newcomer], pid: int) -> list[Incarnation]:
         """Take in agents, all or none; `pid` is the process that asks. Gives the numbers of their lives."""
-        lives: list[Incarnation] = []
-        try:
-            for agent, parent, limit in newcomers:
-                lives.append(self._supervisor.admit(agent, parent, limit, pid))
-        except (FleetError, ValueError):
-            for (agent, _, _), life in zip(newcomers, lives, strict=False):
-                self._supervisor.died(agent, life, UNSPAWNED)
-            raise
-        return lives
+        return list(self._supervisor.admit_all(newcomers, pid))
+
+    @ray.method(concurrency_group=CONTROL)
+    async def admit_user(self, pid: int) -> Incarnation:
+        """Number one more process through which a person speaks."""
+        return self._supervisor.admit(USER, None, None, pid)
 
     @ray.method(concurrency_group=CONTROL)
     async def died(self, agent: AgentId, incarnation: Incarnation, reason: str) -> None:
@@ -126,12 +117,11 @@ class SupervisorActor(AgentsDesk):
     @ray.method(concurrency_group=CONTROL)
     async def pause(self, agents: list[AgentId], reason: str | None) -> list[AgentId]:
         """Pause, or without a reason resume; gives those that must be told."""
-        named = tuple(agents)
-        return list(self._supervisor.resume(named) if reason is None else self._supervisor.pause(named, reason))
+        return list(self._supervisor.pause(tuple(agents), reason))
 
     @ray.method(concurrency_group=WATCH)
     async def notices(self, after: int, wait: float) -> bytes:
-        """Notices numbered above `after`; parks up to `wait` seconds while there are none."""
+        """Notices numbered above `after`, from the end if below 0; parks up to `wait` seconds while there are none."""
         return encode(await next_notices(self._supervisor.feed, after, wait))
 
     async def _row(self, agent: AgentId) -> AgentStatus:

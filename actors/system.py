@@ -14,16 +14,17 @@ from ray.exceptions import ActorDiedError, ActorUnavailableError, RayError
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR
 from ..runtime.host import Seat
+from ..runtime.supervision.supervisor import Newcomer
+from ..runtime.supervision.wording import UNSPAWNED
 from ..runtime.system import Progress, SpawnOrder
 from .agent import AgentActor
 from .attached import AttachedSystem
 from .connection import LOCAL, choose, connection
 from .errors import death, translated
-from .lifecycle import create_agent, create_supervisor, end, ready
+from .lifecycle import create_agent, create_supervisor, end, end_all, ready
 from .pickling import check_picklable
-from .placement import Node, Place, cores, places
+from .placement import SLOT, Node, Place, cores, places, slots
 from .steering import RETRY_PAUSE, Steering
-from .supervisor import UNSPAWNED
 
 __all__ = ("RaySystem", "attach_system", "open_system")
 
@@ -76,12 +77,16 @@ class RaySystem(Steering):
         self._opened = False
         for watch in self._watches:
             watch.cancel()
-        while self._actors:  # a spawn that was cut short may still put one there
-            actors = tuple(self._actors.values())
-            self._actors.clear()
-            await asyncio.gather(*(end(actor) for actor in actors))
-        await end(self._supervisor)
-        await to_thread.run_sync(connection().leave)
+        try:
+            while self._actors:  # a spawn that was cut short may still put one there
+                actors = tuple(self._actors.values())
+                self._actors.clear()
+                await end_all(actors)
+        finally:
+            try:
+                await end(self._supervisor)
+            finally:
+                await to_thread.run_sync(connection().leave)
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
         """Bring agents to life; all of them or none.
@@ -96,9 +101,9 @@ class RaySystem(Steering):
         for agent in {id(order.agent): order.agent for order in orders}.values():
             check_picklable(agent, "agent")
         nodes = cast("list[Node]", await to_thread.run_sync(ray.nodes))
-        where = places(nodes, len(orders))
+        where = places(nodes, len(orders), await self._slots_taken(nodes, len(orders)))
         with translated(SUPERVISOR):
-            newcomers = [(order.name, order.parent, order.limit) for order in orders]
+            newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
             lives = await self._supervisor.admit.remote(newcomers, os.getpid())
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:
@@ -107,6 +112,18 @@ class RaySystem(Steering):
         except BaseException:
             await self._undo(seats)
             raise
+
+    async def _slots_taken(self, nodes: list[Node], wanted: int) -> int:
+        """Slots that are held already, by this fleet's agents, which Ray may not have counted yet, or by others too."""
+        total, own = slots(nodes), len(self._actors)
+        if not total:
+            return 0
+        for pause in (RETRY_PAUSE, 0):  # what was given back a moment ago may not be counted yet
+            free = cast("dict[str, float]", await to_thread.run_sync(ray.available_resources)).get(SLOT, 0)
+            if not pause or free >= wanted or total - own < wanted:
+                break
+            await asyncio.sleep(pause)
+        return max(own, int(total - free))
 
     async def _bring_up(
         self,
@@ -155,7 +172,7 @@ class RaySystem(Steering):
         with translated(SUPERVISOR):
             for seat in seats:
                 await self._supervisor.died.remote(seat.name, seat.incarnation, UNSPAWNED)
-        await asyncio.gather(*(end(self._actors.pop(seat)) for seat in seats if seat in self._actors))
+        await end_all([self._actors.pop(seat) for seat in seats if seat in self._actors])
         for seat in seats:
             self.post.forget(seat.name)
 

@@ -2,18 +2,26 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any, Literal, TypeVar
+from types import MappingProxyType
+from typing import Any, Literal, TypeVar, cast
 
 from ..protocols.errors import PresetInvalid
 from ..protocols.presets import ModelConfig, ModelPreset, Strict, ThinkingConfig
 from ..protocols.secret import Secret
 from .config import AmritaConfig
+from .errors import ToolInvalid
 from .step.state import Rules
+from .tools.builtin import BUILTIN
 from .tools.tool import Tool, tool
 
-__all__ = ("Agent", "TokenLimit", "create_agent")
+__all__ = ("Agent", "TokenLimit", "create_agent", "limit_of")
 
 T = TypeVar("T", bound=Strict)
+
+MEMORIES = ("agent", "run")
+
+KINDS = MappingProxyType({"preset": ModelPreset, "instructions": str, "config": AmritaConfig})
+"""Fields of an agent that are taken in one form only."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -24,13 +32,26 @@ class TokenLimit(Strict):
 
     def __post_init__(self) -> None:
         """Refuse a limit that is none."""
+        if type(self.tokens) is not int:  # a bool is none
+            raise PresetInvalid(field="tokens", reason=f"TokenLimit.tokens must be whole, not {self.tokens!r}.")
         if self.tokens < 1:
             raise PresetInvalid(field="tokens", reason="TokenLimit.tokens must be at least 1.")
+
+
+def limit_of(given: TokenLimit | int | None) -> TokenLimit | None:
+    """A limit as it is, or one of so many tokens.
+
+    Raises:
+        PresetInvalid: It is below 1, or no whole number.
+    """
+    return given if given is None or isinstance(given, TokenLimit) else TokenLimit(tokens=given)
 
 
 @dataclass(frozen=True, kw_only=True)
 class Agent(Strict):
     """An agent's description; spawned any number of times, under other names.
+
+    Lists are taken where tuples are meant, functions where tools are, and a number where a limit is.
 
     Attributes:
         preset: The model and how it is asked.
@@ -51,6 +72,33 @@ class Agent(Strict):
     limit: TokenLimit | None = None
     memory: Literal["agent", "run"] = "agent"
     run_timeout: float | None = None
+
+    def __post_init__(self) -> None:
+        """Take values in the forms in which people have them, and refuse those that cannot work.
+
+        Raises:
+            PresetInvalid: It names the field and what it must be.
+            ToolInvalid: A function cannot be a tool, or two tools would have one name.
+        """
+        self._set("limit", limit_of(self.limit))
+        self._set("fallbacks", tuple(self.fallbacks))
+        self._set("tools", tuple(tool_of(each, place) for place, each in enumerate(self.tools)))
+        for name, kind in KINDS.items():
+            self._need(name, f"of type {kind.__name__}", fits=isinstance(getattr(self, name), kind))
+        fallbacks = cast("tuple[object, ...]", self.fallbacks)
+        self._need("fallbacks", "ModelPresets", fits=all(isinstance(each, ModelPreset) for each in fallbacks))
+        self._need("memory", " or ".join(map(repr, MEMORIES)), fits=self.memory in MEMORIES)
+        seconds = self.run_timeout
+        timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
+        self._need("run_timeout", "a number of seconds above 0, or None", fits=seconds is None or timed)
+        check_tool_names(self.tools)
+
+    def _set(self, name: str, value: object) -> None:
+        object.__setattr__(self, name, value)
+
+    def _need(self, name: str, what: str, *, fits: bool) -> None:
+        if not fits:
+            raise PresetInvalid(field=name, reason=f"Agent.{name} must be {what}, not {getattr(self, name)!r}.")
 
     @property
     def rules(self) -> Rules:
@@ -121,7 +169,7 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         thinking_config=of(ThinkingConfig, thinking_config),
         extra_body=extra_body or {},
     )
-    described = tuple(each if isinstance(each, Tool) else tool(each) for each in tools)
+    described = tuple(tool_of(each, place) for place, each in enumerate(tools))
     for each in described:
         _ = each.schema  # made here, so that what no schema can say is an error here
     return Agent(
@@ -130,10 +178,37 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         instructions=instructions,
         tools=described,
         config=config or AmritaConfig(),
-        limit=TokenLimit(tokens=limit) if isinstance(limit, int) else limit,
+        limit=limit_of(limit),
         memory=memory,
         run_timeout=run_timeout,
     )
+
+
+def tool_of(given: Tool | Callable[..., Any], place: int) -> Tool:
+    """A tool as it is, or one made of a function.
+
+    Raises:
+        PresetInvalid: It is neither.
+        ToolInvalid: The function cannot be a tool.
+    """
+    if isinstance(given, Tool):
+        return given
+    if not callable(given):
+        raise PresetInvalid(field="tools", reason=f"Agent.tools[{place}] must be a Tool or a function, not {given!r}.")
+    return tool(given)
+
+
+def check_tool_names(tools: Iterable[Tool]) -> None:
+    """Check that a model can tell the tools of one agent from each other and from the built-in ones.
+
+    Raises:
+        ToolInvalid: A name is taken.
+    """
+    taken = {each.name: "it is a built-in tool's name: choose another" for each in BUILTIN}
+    for each in tools:
+        if each.name in taken:
+            raise ToolInvalid(tool=each.name, reason=taken[each.name])
+        taken[each.name] = "two tools of one agent have this name"
 
 
 def of(cls: type[T], given: T | Mapping[str, Any] | None) -> T:

@@ -1,30 +1,37 @@
 """A fleet of agents: spawn, run, message, watch, stop."""
 
+import asyncio
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
+from contextlib import suppress
 from importlib import import_module
 from types import TracebackType
 from typing import Literal, Self, cast
 
 from ..protocols.checkin import AgentStatus
-from ..protocols.ids import USER, AgentId, MessageId, RunId
+from ..protocols.ids import USER, AgentId, MessageId, RunId, life_of
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Outcome
-from .agent import Agent, TokenLimit
+from .agent import Agent, TokenLimit, limit_of
 from .clock import SystemClock
-from .errors import SystemUnavailable
+from .errors import ChannelClosed, NamesInvalid, RunUnknown, SystemUnavailable
 from .sender import Sender
 from .supervision.account import Account
 from .supervision.roster import check_name
-from .system import Progress, SpawnOrder, System
+from .system import Progress, SpawnOrder, Stopped, System
 
-__all__ = ("AgentRef", "Fleet", "Run", "load_system")
+__all__ = ("AgentRef", "Fleet", "Helm", "Run", "load_system")
 
 SYSTEMS = {"ray": "amrita_fleet.actors.system", "local": "amrita_fleet.runtime.local"}
 
 WATCH_WAIT = 1.0
 """Seconds one look for notices waits for news."""
+
+LAST_WORDS = 1.0
+"""Seconds the last notices of a run have to come, once its outcome is known."""
+
+BY_USER = "stopped by the user"
 
 
 def load_system(kind: str, fleet: str, limit: int | None, address: str | None, *, attach: bool = False) -> System:
@@ -51,34 +58,62 @@ def unheard(_ready: int, _ordered: int) -> None:
 class Run:
     """One task on its way. Iterating gives its notices until it ends; `outcome()` waits for the end."""
 
-    def __init__(self, system: System, agent: AgentId, run: RunId) -> None:
-        """Name one run of an agent."""
+    def __init__(self, system: System, agent: AgentId, run: RunId, after: int = 0) -> None:
+        """Name one run of an agent; all its notices have numbers above `after`."""
         self.agent = agent
         self.id = run
         self._system = system
+        self._after = after
 
     async def outcome(self) -> Outcome:
         """Wait for the end.
 
         Raises:
+            AgentUnknown: There is no such agent.
+            RunUnknown: There is no such run, or it ended too long ago.
             ChannelClosed: The agent died before it ended.
         """
         return await self._system.outcome(self.agent, self.id)
 
     async def __aiter__(self) -> AsyncIterator[Notice]:
-        """The run's notices, in order, up to the one that says it finished."""
-        async for notice in watch(self._system, 0):
-            died = notice.agent == self.agent and notice.type is NoticeType.AGENT and notice.extra_type == "died"
-            if notice.run == self.id or died:
-                yield notice
-            if died or (notice.run == self.id and notice.type is NoticeType.RUN and notice.extra_type == "finished"):
-                return
+        """The run's notices, in order, up to the one that says that it finished or that this life of its agent ended.
+
+        Where the fleet has forgotten that one, they end once the run is over and the rest is read.
+        """
+        over = asyncio.create_task(self._over())
+        try:
+            async for notice in watch(self._system, self._after, over.done):
+                last = self._ends(notice)
+                if last or notice.run == self.id:
+                    yield notice
+                if last:
+                    return
+            await over
+        finally:
+            over.cancel()
+            await asyncio.gather(over, return_exceptions=True)
+
+    async def _over(self) -> None:
+        """Wait until the run is over, however it ended, and until its last notices have had time to come."""
+        with suppress(RunUnknown, ChannelClosed):
+            await self.outcome()
+        await asyncio.sleep(LAST_WORDS)
+
+    def _ends(self, notice: Notice) -> bool:
+        """Whether the run has no further notices."""
+        match notice.type, notice.extra_type:
+            case NoticeType.RUN, "finished":
+                return notice.run == self.id
+            case NoticeType.AGENT, "died":
+                return notice.agent == self.agent and notice.data.get("incarnation") == life_of(self.id)
+            case _:
+                return False
 
 
 class AgentRef:
     """A spawned agent, by name."""
 
-    def __init__(self, fleet: "Fleet", name: AgentId) -> None:
+    def __init__(self, fleet: "Helm", name: AgentId) -> None:
         """Name one agent of a fleet."""
         self.name = name
         self._fleet = fleet
@@ -87,29 +122,131 @@ class AgentRef:
         """Queue a task and give its run at once; `time_limit` in seconds, None: the agent's own.
 
         Raises:
-            ChannelClosed: The agent has stopped.
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has stopped or died.
             QueueFull: Too many runs wait.
         """
         return await self._fleet.start(self.name, task, time_limit)
 
     async def run(self, task: str, time_limit: float | None = None) -> Outcome:
-        """Queue a task and wait for its outcome."""
+        """Queue a task and wait for its outcome; raises what `start` and `Run.outcome` raise."""
         return await (await self.start(task, time_limit)).outcome()
 
     async def send(self, body: str) -> Receipt:
-        """Send the agent a message from the person at the keyboard."""
+        """Send the agent a message from the person at the keyboard, as `Fleet.send` does."""
         return await self._fleet.send(self.name, body)
 
-    async def stop(self, reason: str = "stopped by the user") -> None:
+    async def stop(self, reason: str = BY_USER) -> Stopped:
         """Stop the agent and those below it, for good."""
-        await self._fleet.stop(self.name, reason=reason)
+        return await self._fleet.stop(self.name, reason=reason)
+
+    async def pause(self, reason: str = "paused by the user") -> None:
+        """Pause the agent and those below it, as `Fleet.pause` does."""
+        await self._fleet.pause(self.name, reason)
+
+    async def resume(self) -> None:
+        """Let the agent and those below it go on."""
+        await self._fleet.resume(self.name)
 
     def __repr__(self) -> str:
         """By name."""
         return f"AgentRef({self.name!r})"
 
 
-class Fleet:
+class Helm:
+    """What any process can do with a fleet that runs, whether it began it or joined it.
+
+    An agent is named by its name or its `AgentRef`.
+    """
+
+    _system: System
+    _sender: Sender | None = None
+
+    def agent(self, name: str) -> AgentRef:
+        """An agent of the fleet by name; that it exists is seen when it is used."""
+        return AgentRef(self, AgentId(name))
+
+    async def start(self, agent: AgentRef | str, task: str, time_limit: float | None = None) -> Run:
+        """Queue a task for an agent; `time_limit` in seconds, None: the agent's own.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has stopped or died.
+            QueueFull: Too many runs wait.
+        """
+        name, newest = name_of(agent), await self._system.notices(-1, 0)
+        run = await self._system.start(name, task, time_limit)
+        return Run(self._system, name, run, newest[-1].number if newest else 0)
+
+    async def send(self, agent: AgentRef | str, body: str) -> Receipt:
+        """Send a message as the person at the keyboard, and learn whether it was accepted.
+
+        Returns:
+            `ACCEPTED`; `REFUSED` with the reason, by an agent that has stopped or reached its limit too; or `PENDING`
+            when nobody knows yet whether it arrived.
+
+        Raises:
+            AgentUnknown: There is no such agent, with near names.
+            ChannelClosed: It is dead.
+        """
+        if self._sender is None:
+            incarnation = await self._system.admit_user()
+            self._sender = Sender(USER, incarnation, self._system.post, SystemClock())
+        return await self._sender.send(name_of(agent), body)
+
+    async def receipt(self, receipt: Receipt) -> Receipt:
+        """What became of a message since `receipt` was given; the same where the recipient no longer remembers it.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is dead, and nobody knows any more.
+            PeerUnreachable: It does not answer now.
+        """
+        found = await self._system.post.receipt(receipt.recipient, MessageId(receipt.id))
+        return receipt if found is None else found
+
+    async def stop(self, agent: AgentRef | str, *more: AgentRef | str, reason: str = BY_USER) -> Stopped:
+        """Stop agents and those below them, for good.
+
+        Returns:
+            Who acknowledged it, and who did not in time.
+
+        Raises:
+            AgentUnknown: There is no such agent; nobody is stopped.
+        """
+        return await self._system.stop(tuple(name_of(each) for each in (agent, *more)), reason)
+
+    async def stop_all(self, reason: str = BY_USER) -> Stopped:
+        """Stop the whole fleet, those to come included, for good."""
+        return await self._system.stop((), reason)
+
+    async def pause(self, agent: AgentRef | str, reason: str = "paused by the user") -> None:
+        """Pause an agent and those below it at their next boundary or model call.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            PeerUnreachable: Some could not be told; the others were. It can be asked for again.
+        """
+        await self._system.pause(name_of(agent), reason)
+
+    async def resume(self, agent: AgentRef | str) -> None:
+        """Let a paused agent and those below it go on; raises what `pause` raises."""
+        await self._system.pause(name_of(agent), None)
+
+    async def statuses(self) -> tuple[AgentStatus, ...]:
+        """One row for each agent."""
+        return await self._system.statuses()
+
+    async def accounts(self) -> tuple[Account, ...]:
+        """What the fleet and each agent have spent, in tokens, against their limits."""
+        return await self._system.accounts()
+
+    def notices(self, after: int = 0) -> AsyncIterator[Notice]:
+        """All notices numbered above `after`, for ever; below 0, it counts from the end."""
+        return watch(self._system, after)
+
+
+class Fleet(Helm):
     """Agents that share a Supervisor, a token limit and a name space.
 
     Use it as `async with Fleet(...) as fleet:`; leaving ends every agent. On Ray (the default) it starts a local
@@ -133,11 +270,13 @@ class Fleet:
             system: Where agents live.
             address: Ray's address; None: `RAY_ADDRESS`, or a new local cluster. `auto`: the cluster of this machine.
             attach: Join a fleet that another process started, to watch and steer it; leaving it then ends nothing.
+
+        Raises:
+            PresetInvalid: The limit is below 1.
+            SystemUnavailable: There is no such system, or no other process can join it.
         """
         self.name = name or ("" if attach else f"fleet-{secrets.token_hex(3)}")
-        tokens = limit.tokens if isinstance(limit, TokenLimit) else limit
-        self._system = load_system(system, self.name, tokens, address, attach=attach)
-        self._sender: Sender | None = None
+        self._system = load_system(system, self.name, tokens_of(limit), address, attach=attach)
 
     async def __aenter__(self) -> Self:
         """Start what agents need.
@@ -180,81 +319,52 @@ class Fleet:
             progress: Called as agents become ready.
 
         Raises:
+            NamesInvalid: `names` is one text.
             NameTaken: The fleet has such an agent.
             NameInvalid: No agent can be named so.
+            AgentUnknown: There is no such parent.
+            PresetInvalid: The limit is below 1.
             Unpicklable: The description holds something that cannot go to another process.
+            SystemUnavailable: The cluster has no room for them, or an agent did not become ready.
         """
+        if isinstance(names, str):
+            raise NamesInvalid(given=names)
         for name in names:
             check_name(name)
-        own = agent.limit if limit is None else limit
-        tokens = own.tokens if isinstance(own, TokenLimit) else own
-        above = parent.name if isinstance(parent, AgentRef) else parent
-        orders = tuple(
-            SpawnOrder(AgentId(name), agent, None if above is None else AgentId(above), tokens) for name in names
-        )
+        tokens = tokens_of(agent.limit if limit is None else limit)
+        above = None if parent is None else name_of(parent)
+        orders = tuple(SpawnOrder(AgentId(name), agent, above, tokens) for name in names)
         await self._system.spawn(orders, progress)
         return tuple(AgentRef(self, order.name) for order in orders)
 
-    def agent(self, name: str) -> AgentRef:
-        """An agent of the fleet by name; that it exists is seen when it is used."""
-        return AgentRef(self, AgentId(name))
 
-    async def start(self, agent: str, task: str, time_limit: float | None = None) -> Run:
-        """Queue a task for an agent.
-
-        Raises:
-            AgentUnknown: There is no such agent.
-            ChannelClosed: It has stopped.
-            QueueFull: Too many runs wait.
-        """
-        run = await self._system.start(AgentId(agent), task, time_limit)
-        return Run(self._system, AgentId(agent), run)
-
-    async def send(self, agent: str, body: str) -> Receipt:
-        """Send a message as the person at the keyboard, and learn whether it was accepted.
-
-        Raises:
-            AgentUnknown: There is no such agent, with near names.
-            ChannelClosed: It has stopped.
-        """
-        if self._sender is None:
-            incarnation = await self._system.admit_user()
-            self._sender = Sender(USER, incarnation, self._system.post, SystemClock())
-        return await self._sender.send(AgentId(agent), body)
-
-    async def receipt(self, receipt: Receipt) -> Receipt:
-        """What became of a message since `receipt` was given."""
-        found = await self._system.post.receipt(receipt.recipient, MessageId(receipt.id))
-        return receipt if found is None else found
-
-    async def stop(self, *agents: str, reason: str = "stopped by the user") -> tuple[AgentId, ...]:
-        """Stop agents and those below them, or, with no name, the whole fleet. Gives those that have stopped."""
-        return await self._system.stop(tuple(AgentId(name) for name in agents), reason)
-
-    async def pause(self, agent: str, reason: str = "paused by the user") -> None:
-        """Pause an agent at its next boundary or model call."""
-        await self._system.pause(AgentId(agent), reason)
-
-    async def resume(self, agent: str) -> None:
-        """Let a paused agent go on."""
-        await self._system.pause(AgentId(agent), None)
-
-    async def statuses(self) -> tuple[AgentStatus, ...]:
-        """One row for each agent."""
-        return await self._system.statuses()
-
-    async def accounts(self) -> tuple[Account, ...]:
-        """What the fleet and each agent have spent, in tokens, against their limits."""
-        return await self._system.accounts()
-
-    def notices(self, after: int = 0) -> AsyncIterator[Notice]:
-        """All notices numbered above `after`, for ever."""
-        return watch(self._system, after)
+def name_of(agent: AgentRef | str) -> AgentId:
+    """The name of an agent that is given by it or by reference."""
+    return agent.name if isinstance(agent, AgentRef) else AgentId(agent)
 
 
-async def watch(system: System, after: int) -> AsyncIterator[Notice]:
-    """Notices numbered above `after`, as they come."""
+def tokens_of(limit: TokenLimit | int | None) -> int | None:
+    """A limit in tokens.
+
+    Raises:
+        PresetInvalid: It is below 1, or no whole number.
+    """
+    checked = limit_of(limit)
+    return None if checked is None else checked.tokens
+
+
+def never() -> bool:
+    """The watch goes on for ever."""
+    return False
+
+
+async def watch(system: System, after: int, over: Callable[[], bool] = never) -> AsyncIterator[Notice]:
+    """Notices numbered above `after`, as they come; once it is `over`, only those that are there."""
     while True:
-        for notice in await system.notices(after, WATCH_WAIT):
+        last = over()
+        found = await system.notices(after, 0 if last else WATCH_WAIT)
+        for notice in found:
             after = notice.number
             yield notice
+        if last and not found:
+            return

@@ -1,25 +1,30 @@
 """The system in this process: the same hosts, Supervisor and channel as on a cluster, without Ray."""
 
 import asyncio
+import logging
 import os
 
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
-from ..protocols.errors import FleetError
 from ..protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
+from .agent import Agent
 from .clock import SystemClock
+from .config import adopt_config
 from .errors import ChannelClosed
 from .host import AgentHost, Seat
 from .notes import NotePoster
 from .ports import Clock, PostOffice
 from .supervision.account import Account
-from .supervision.supervisor import Supervisor
-from .system import STOP_PATIENCE, Progress, SpawnOrder
+from .supervision.supervisor import Newcomer, Supervisor
+from .supervision.wording import UNSPAWNED
+from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
 from .watching import next_notices
 
 __all__ = ("LocalSystem", "open_system")
+
+log = logging.getLogger(__name__)
 
 
 class LocalLink:
@@ -114,12 +119,13 @@ class LocalSystem:
         return self._post
 
     async def close(self) -> None:
-        """End every host."""
+        """End every host, whatever becomes of another one. Safe to call twice."""
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
-        for host in hosts:
-            await host.close()
+        ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
         await self._notes.aclose()
+        for error in filter(None, ended):
+            raise error
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
         """Bring agents to life; all of them or none.
@@ -127,21 +133,33 @@ class LocalSystem:
         Raises:
             NameTaken: The fleet has such an agent.
             NameInvalid: No agent can be named so.
+            AgentUnknown: There is no such parent.
         """
-        seats: list[Seat] = []
+        newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
+        lives = self._supervisor.admit_all(newcomers, os.getpid())
+        seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:
-            for order in orders:
-                incarnation = self._supervisor.admit(order.name, order.parent, order.limit, os.getpid())
-                seats.append(Seat(order.name, incarnation, order.parent))
-        except FleetError:
-            for seat in seats:
-                self._supervisor.died(seat.name, seat.incarnation, "was not spawned, because another could not be")
+            for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
+                # A task of its own, so that the agent's configuration is that of its tools alone.
+                await asyncio.create_task(self._bring_to_life(seat, order.agent))
+                progress(ready, len(orders))
+        except BaseException:
+            await self._undo(seats)
             raise
-        for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
-            host = AgentHost(order.agent, seat, self._link, self._post, self._clock)
-            self._hosts[seat.name] = host
-            await host.open()
-            progress(ready, len(orders))
+
+    async def _bring_to_life(self, seat: Seat, agent: Agent) -> None:
+        adopt_config(agent.config)
+        host = AgentHost(agent, seat, self._link, self._post, self._clock)
+        self._hosts[seat.name] = host
+        await host.open()
+
+    async def _undo(self, seats: list[Seat]) -> None:
+        """End those that were to live together with one that could not."""
+        for seat in seats:
+            self._supervisor.died(seat.name, seat.incarnation, UNSPAWNED)
+        begun = [self._hosts.pop(seat.name) for seat in seats if seat.name in self._hosts]
+        for error in filter(None, await asyncio.gather(*(host.close() for host in begun), return_exceptions=True)):
+            log.error("an agent whose spawn was undone could not close", exc_info=error)
 
     async def admit_user(self) -> Incarnation:
         """A new life of the person who sends."""
@@ -161,23 +179,27 @@ class LocalSystem:
         """Wait for the end of a run.
 
         Raises:
-            AgentUnknown: There is no such agent or run.
+            AgentUnknown: There is no such agent.
+            RunUnknown: It has no such run, or it ended too long ago.
         """
         return await self._post.host(agent).outcome(run)
 
-    async def stop(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
-        """Stop agents and those below them; none given: all. Gives those that acknowledged.
+    async def stop(self, agents: tuple[AgentId, ...], reason: str) -> Stopped:
+        """Stop agents and those below them; none given: all.
 
         Raises:
             AgentUnknown: There is no such agent; nobody is stopped.
         """
         named = self._supervisor.stop(agents, reason)
-        hosts = [(name, self._hosts[name]) for name in named if name in self._hosts]
-        for _, host in hosts:
-            host.stop(reason)
-        return tuple([name for name, host in hosts if await self._acknowledged(host)])
+        ended = await asyncio.gather(*(self._stop(name, reason) for name in named))
+        return Stopped.of(zip(named, ended, strict=True))
 
-    async def _acknowledged(self, host: AgentHost) -> bool:
+    async def _stop(self, agent: AgentId, reason: str) -> bool:
+        """Stop one agent; gives whether its run has ended in time."""
+        host = self._hosts.get(agent)
+        if host is None:  # it is being spawned, and will be told at its first check-in
+            return False
+        host.stop(reason)
         run = host.status().run
         if run is None:
             return True
@@ -194,12 +216,12 @@ class LocalSystem:
         Raises:
             AgentUnknown: There is no such agent.
         """
-        if reason is None:
-            for name in self._supervisor.resume((agent,)):
-                self._post.host(name).resume()
-        else:
-            for name in self._supervisor.pause((agent,), reason):
-                self._post.host(name).pause(reason)
+        named = self._supervisor.pause((agent,), reason)
+        for host in [self._hosts[name] for name in named if name in self._hosts]:
+            if reason is None:
+                host.resume()
+            else:
+                host.pause(reason)
 
     async def statuses(self) -> tuple[AgentStatus, ...]:
         """One row for each agent; hosts are asked for what only they know now."""
@@ -208,7 +230,7 @@ class LocalSystem:
         return self._supervisor.statuses()
 
     async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
-        """Notices numbered above `after`; waits up to `wait` seconds while there are none."""
+        """Notices numbered above `after`, from the end if below 0; waits up to `wait` seconds while there are none."""
         return await next_notices(self._supervisor.feed, after, wait)
 
     async def accounts(self) -> tuple[Account, ...]:

@@ -1,8 +1,8 @@
 """What agents run on, as a fleet sees it: this process (`local`) or a Ray cluster (`ray`)."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol
+from typing import Protocol, Self
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, RunId
@@ -12,7 +12,7 @@ from .agent import Agent
 from .ports import PostOffice
 from .supervision.account import Account
 
-__all__ = ("STOP_PATIENCE", "Progress", "SpawnOrder", "System")
+__all__ = ("STOP_PATIENCE", "Progress", "SpawnOrder", "Stopped", "System")
 
 Progress = Callable[[int, int], None]
 """Called as agents become ready: how many are, and how many were ordered."""
@@ -30,6 +30,25 @@ class SpawnOrder:
     agent: Agent
     parent: AgentId | None = None
     limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Stopped:
+    """What came of a stop. All named may do nothing more: the Supervisor grants them no model call.
+
+    Attributes:
+        acknowledged: Those that said so, and whose run has ended.
+        silent: Those that did not within `STOP_PATIENCE`, because a tool blocks them or their process is away.
+    """
+
+    acknowledged: tuple[AgentId, ...] = ()
+    silent: tuple[AgentId, ...] = ()
+
+    @classmethod
+    def of(cls, said: Iterable[tuple[AgentId, bool]]) -> Self:
+        """Sort agents by whether they acknowledged."""
+        told = dict(said)
+        return cls(tuple(name for name in told if told[name]), tuple(name for name in told if not told[name]))
 
 
 class System(Protocol):
@@ -64,7 +83,9 @@ class System(Protocol):
         Raises:
             NameTaken: The fleet has such an agent.
             NameInvalid: No agent can be named so.
+            AgentUnknown: There is no such parent.
             Unpicklable: An agent cannot go to another process.
+            SystemUnavailable: There is no room for them, or one did not become ready.
         """
         ...
 
@@ -86,13 +107,18 @@ class System(Protocol):
         """Wait for the end of a run.
 
         Raises:
-            AgentUnknown: There is no such agent or run.
+            AgentUnknown: There is no such agent.
+            RunUnknown: It has no such run, or it ended too long ago.
             ChannelClosed: The agent died before the run ended.
         """
         ...
 
-    async def stop(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
-        """Stop agents and those below them; none given: all. Answers when they have stopped, with their names."""
+    async def stop(self, agents: tuple[AgentId, ...], reason: str) -> Stopped:
+        """Stop agents and those below them; none given: all. Answers when they have stopped, or did not in time.
+
+        Raises:
+            AgentUnknown: There is no such agent; nobody is stopped.
+        """
         ...
 
     async def pause(self, agent: AgentId, reason: str | None) -> None:
@@ -100,6 +126,7 @@ class System(Protocol):
 
         Raises:
             AgentUnknown: There is no such agent.
+            PeerUnreachable: Some could not be told; the others were. It can be asked for again.
         """
         ...
 
@@ -108,7 +135,10 @@ class System(Protocol):
         ...
 
     async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
-        """Notices numbered above `after`; waits up to `wait` seconds while there are none."""
+        """Notices numbered above `after`; waits up to `wait` seconds while there are none.
+
+        Below 0, `after` counts from the end: -1 gives the newest.
+        """
         ...
 
     async def accounts(self) -> tuple[Account, ...]:

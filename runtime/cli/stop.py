@@ -1,5 +1,6 @@
 """`amrita-fleet stop`: end agents of a running fleet."""
 
+from collections.abc import Iterable
 from typing import Annotated
 
 import typer
@@ -15,6 +16,8 @@ Example: amrita-fleet stop w2
 
 Exit status: 0 they have stopped, 1 no fleet runs there or some did not answer, 2 bad input: that includes nobody named
 and no --all."""
+
+REASON = "stopped from the command line"
 
 
 def stop(
@@ -36,7 +39,7 @@ def stop(
 
 
 async def stopped(agents: tuple[str, ...] | None, name: str, address: str, *, as_json: bool) -> bool:
-    """Stop those named, or everybody for None, and say who has stopped; gives whether all that were named have.
+    """Stop those named, or everybody for None, and say who has stopped; gives whether all did in time.
 
     Raises:
         InputInvalid: Nobody is named. The fleet that was found may be somebody else's, so it is not taken for a wish.
@@ -49,9 +52,15 @@ async def stopped(agents: tuple[str, ...] | None, name: str, address: str, *, as
             raise InputInvalid(
                 reason=f"Nobody is stopped: name agents, or give --all to stop the whole fleet {fleet.name!r}."
             )
-        done = await fleet.stop(*(agents or ()), reason="stopped from the command line")
+        done = await (fleet.stop(*agents, reason=REASON) if agents else fleet.stop_all(REASON))
     if as_json:
-        print_json({"fleet": fleet.name, "stopped": list(done)})
+        print_json({"fleet": fleet.name, "stopped": done.acknowledged, "silent": done.silent})
     else:
-        typer.echo(f"fleet {fleet.name}: stopped {', '.join(done) or 'nobody'}")
-    return set(agents or ()) <= set(done)
+        typer.echo(f"fleet {fleet.name}: {told(done.acknowledged, done.silent)}")
+    return not done.silent
+
+
+def told(acknowledged: Iterable[str], silent: Iterable[str]) -> str:
+    """What came of it, for a person."""
+    late = ", ".join(silent)
+    return f"stopped {', '.join(acknowledged) or 'nobody'}{late and f'; not in time: {late}'}"

@@ -12,7 +12,7 @@ from difflib import get_close_matches
 
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
-from ..errors import AgentUnknown, NameInvalid, NameTaken
+from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 
 __all__ = ("DEAD", "STOPPED", "Member", "Roster", "check_name")
 
@@ -117,8 +117,10 @@ class Roster:
         check_name(newcomer.agent)
         parent = self.find(newcomer.parent) if newcomer.parent is not None else None
         was = self._members.get(newcomer.agent)
-        if was is not None and (was.dead is None or (was.parent, was.limit) != (newcomer.parent, newcomer.limit)):
+        if was is not None and was.dead is None:
             raise NameTaken(name=newcomer.agent)
+        if was is not None and (other := differs(newcomer, was)):
+            raise NameTaken(name=newcomer.agent, differs=other)
         tombstones = (self._stopped, *(relative.stopped for relative in (parent, was) if relative is not None))
         member = replace(
             newcomer,
@@ -130,6 +132,21 @@ class Roster:
                 member = member.under_tombstone(reason, member.status.since)
         self._members[member.agent] = member
         return member
+
+    def admit_all(self, newcomers: Iterable[Member]) -> tuple[Member, ...]:
+        """Take in all of them, in this order, or none.
+
+        Raises:
+            NameInvalid: No agent may have one of the names.
+            NameTaken: It lives, or it is dead but was another's child or had another limit.
+            AgentUnknown: There is no such parent.
+        """
+        before = dict(self._members)
+        try:
+            return tuple([self.admit(newcomer) for newcomer in newcomers])
+        except RunError:
+            self._members = before
+            raise
 
     def admit_user(self) -> Incarnation:
         """Number one more process through which a person speaks."""
@@ -228,3 +245,9 @@ class Roster:
         updated = tuple(members)
         self._members.update((member.agent, member) for member in updated)
         return updated
+
+
+def differs(newcomer: Member, was: Member) -> str:
+    """In what a newcomer differs from the dead one of its name, which lives again only as the same agent; or empty."""
+    facts = (("parent", newcomer.parent, was.parent), ("limit", newcomer.limit, was.limit))
+    return " and ".join(f"{name} {new or 'none'} instead of {old or 'none'}" for name, new, old in facts if new != old)

@@ -4,10 +4,10 @@ Its lock is held for one short piece of policy at a time; what follows for other
 is done after it is released.
 """
 
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager
 from threading import Lock
-from typing import TypeAlias
+from typing import NamedTuple, TypeAlias
 
 from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlement, Stop, WindDown
 from ...protocols.ids import USER, AgentId, Incarnation
@@ -20,9 +20,23 @@ from .ledger import Ledger
 from .permission import permit
 from .roster import NEWCOMER, Member, Roster
 
-__all__ = ("Supervisor",)
+__all__ = ("Newcomer", "Supervisor")
 
 Facts: TypeAlias = dict[str, Json]
+
+
+class Newcomer(NamedTuple):
+    """An agent that asks to come in.
+
+    Attributes:
+        agent: Its name.
+        parent: The agent that started it; None or `USER`: a person did.
+        limit: The most tokens it may spend in all its lives; None: only the fleet's limit counts.
+    """
+
+    agent: AgentId
+    parent: AgentId | None = None
+    limit: int | None = None
 
 
 class Supervisor:
@@ -60,39 +74,37 @@ class Supervisor:
     # --- what systems call --------------------------------------------------------------------------------------------
 
     def admit(self, agent: AgentId, parent: AgentId | None, limit: int | None, pid: int) -> Incarnation:
-        """Take in a new agent, a dead one's next life, or one more process through which a person speaks.
+        """Take in one agent as `admit_all` does, or, as `USER`, one more process through which a person speaks."""
+        if agent == USER:
+            with self._turn():
+                return self._roster.admit_user()
+        return self.admit_all((Newcomer(agent, parent, limit),), pid)[0]
+
+    def admit_all(self, newcomers: Sequence[Newcomer], pid: int) -> tuple[Incarnation, ...]:
+        """Take in new agents and next lives of dead ones; all of them or none.
 
         A next life has the parent, the limit and the account of the one before, which is fenced since it died. An
         agent under a stopped one is taken in, and told to stop at its first check-in.
 
         Args:
-            agent: Its name; `USER` may come as often as it likes.
-            parent: The agent that started it; None or `USER`: a person did.
-            limit: The most tokens it may spend in all its lives; None: only the fleet's limit counts.
-            pid: Its process, or the one that starts it; what it reports later counts.
+            newcomers: A parent may stand before its children.
+            pid: Their process, or the one that starts them; what they report later counts.
 
         Returns:
-            The number of this life, from 1.
+            The numbers of these lives, from 1.
 
         Raises:
-            NameInvalid: No agent may have this name.
-            NameTaken: An agent of this name lives, or is dead but had another parent or limit.
+            NameInvalid: No agent may have one of the names.
+            NameTaken: An agent of that name lives, or is dead but had another parent or limit.
             AgentUnknown: There is no such parent.
-            ValueError: The limit is negative.
+            ValueError: A limit is negative.
         """
         with self._turn():
-            if agent == USER:
-                return self._roster.admit_user()
-            account = Account(self._path(agent), limit)
-            status = AgentStatus(agent=agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
-            above = None if parent == USER else parent
-            member = self._roster.admit(Member(agent, Incarnation(0), above, limit, pid, status))
-            self._ledger.open(account.path, account.limit)
-            if member.stopped is not None:
-                self._ledger.stop(account.path)
-            facts: Facts = {"incarnation": member.incarnation, "parent": above, "limit": limit, "pid": pid}
-            self._tell(NoticeType.AGENT, "admitted", agent, wording.admission(member), facts)
-            return member.incarnation
+            accounts = [Account(self._path(each.agent), each.limit) for each in newcomers]
+            members = self._roster.admit_all(self._newcomer(each, pid) for each in newcomers)
+            for member, account in zip(members, accounts, strict=True):
+                self._admitted(member, account)
+            return tuple(member.incarnation for member in members)
 
     def died(self, agent: AgentId, incarnation: Incarnation, reason: str) -> None:
         """Note that a life is over, count its open calls as spent in full, and tell its parent.
@@ -214,29 +226,22 @@ class Supervisor:
                 self._tell(NoticeType.AGENT, "stopped", member.agent, reason)
             return tuple(member.agent for member in self._roster.family(agents) if member.dead is None)
 
-    def pause(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
-        """Have agents and all under them stay where they are; all agents if none is named.
+    def pause(self, agents: tuple[AgentId, ...], reason: str | None) -> tuple[AgentId, ...]:
+        """Have agents and all under them stay where they are, or, without a reason, go on; all if none is named.
 
         Returns:
-            Those that may otherwise go on and were not paused before.
+            Those of them that live and must now be told, whether something changed for them or not: who could not be
+            told the last time is told when the same is asked for again.
 
         Raises:
-            AgentUnknown: One of the names; then nobody is paused.
+            AgentUnknown: One of the names; then nothing changes.
         """
+        event, text = ("resumed", "may go on") if reason is None else ("paused", reason)
         with self._turn():
-            return self._announce("paused", self._roster.pause(agents, reason), reason)
-
-    def resume(self, agents: tuple[AgentId, ...]) -> tuple[AgentId, ...]:
-        """Let agents and all under them go on; all agents if none is named.
-
-        Returns:
-            Those that were paused, may go on now and must be told.
-
-        Raises:
-            AgentUnknown: One of the names; then nobody is resumed.
-        """
-        with self._turn():
-            return self._announce("resumed", self._roster.pause(agents, None), "may go on")
+            for member in self._roster.pause(agents, reason):
+                if member.active:
+                    self._tell(NoticeType.AGENT, event, member.agent, text)
+            return tuple(member.agent for member in self._roster.family(agents) if member.active)
 
     # ------------------------------------------------------------------------------------------------------------------
 
@@ -250,11 +255,22 @@ class Supervisor:
         for agent, text in notes:
             self._post(agent, text)
 
-    def _announce(self, event: str, members: tuple[Member, ...], text: str) -> tuple[AgentId, ...]:
-        agents = tuple(member.agent for member in members if member.active)
-        for agent in agents:
-            self._tell(NoticeType.AGENT, event, agent, text)
-        return agents
+    def _newcomer(self, asks: Newcomer, pid: int) -> Member:
+        status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
+        above = None if asks.parent == USER else asks.parent
+        return Member(asks.agent, Incarnation(0), above, asks.limit, pid, status)
+
+    def _admitted(self, member: Member, account: Account) -> None:
+        self._ledger.open(account.path, account.limit)
+        if member.stopped is not None:
+            self._ledger.stop(account.path)
+        facts: Facts = {
+            "incarnation": member.incarnation,
+            "parent": member.parent,
+            "limit": member.limit,
+            "pid": member.pid,
+        }
+        self._tell(NoticeType.AGENT, "admitted", member.agent, wording.admission(member), facts)
 
     def _fenced(self, asked: CheckIn) -> Stop:
         reason = wording.fenced(asked, self._roster.latest(asked.agent))

@@ -56,10 +56,12 @@ if TYPE_CHECKING:
     from .runtime.errors import ConfigMissing as ConfigMissing
     from .runtime.errors import InvalidMove as InvalidMove
     from .runtime.errors import NameInvalid as NameInvalid
+    from .runtime.errors import NamesInvalid as NamesInvalid
     from .runtime.errors import NameTaken as NameTaken
     from .runtime.errors import PeerUnreachable as PeerUnreachable
     from .runtime.errors import QueueFull as QueueFull
     from .runtime.errors import RunError as RunError
+    from .runtime.errors import RunUnknown as RunUnknown
     from .runtime.errors import SelfAddressed as SelfAddressed
     from .runtime.errors import SystemUnavailable as SystemUnavailable
     from .runtime.errors import TaskInvalid as TaskInvalid
@@ -70,6 +72,7 @@ if TYPE_CHECKING:
     from .runtime.fleet import Run as Run
     from .runtime.step.budget import TokenBudget as TokenBudget
     from .runtime.supervision.account import Account as Account
+    from .runtime.system import Stopped as Stopped
     from .runtime.tools.output import ToolContext as ToolContext
     from .runtime.tools.output import ToolOutput as ToolOutput
     from .runtime.tools.tool import Tool as Tool
@@ -103,6 +106,7 @@ __all__ = (
     "ModelPreset",
     "NameInvalid",
     "NameTaken",
+    "NamesInvalid",
     "Notice",
     "NoticeType",
     "Outcome",
@@ -120,8 +124,10 @@ __all__ = (
     "Reply",
     "Run",
     "RunError",
+    "RunUnknown",
     "Secret",
     "SelfAddressed",
+    "Stopped",
     "StreamBroken",
     "SystemUnavailable",
     "TaskInvalid",
@@ -188,9 +194,11 @@ _HOMES = {
         "InvalidMove",
         "NameInvalid",
         "NameTaken",
+        "NamesInvalid",
         "PeerUnreachable",
         "QueueFull",
         "RunError",
+        "RunUnknown",
         "SelfAddressed",
         "SystemUnavailable",
         "TaskInvalid",
@@ -200,6 +208,7 @@ _HOMES = {
     "runtime.fleet": ("AgentRef", "Fleet", "Run"),
     "runtime.step.budget": ("TokenBudget",),
     "runtime.supervision.account": ("Account",),
+    "runtime.system": ("Stopped",),
     "runtime.tools.output": ("ToolContext", "ToolOutput"),
     "runtime.tools.tool": ("Tool", "tool"),
 }

@@ -32,7 +32,7 @@ async def test_a_visitor_sees_and_steers_and_ends_nothing(ray_cluster: str) -> N
             assert [account.name for account in await visit.accounts()] == [fleet.name, "ana", "bob"]
             await visit.pause("ana")
             await visit.resume("ana")
-            assert await visit.stop("bob") == ("bob",)
+            assert (await visit.stop("bob")).acknowledged == ("bob",)
             with pytest.raises(AgentUnknown):
                 await visit.send("anna", "hello")
             with pytest.raises(SystemUnavailable, match="only the process that opened a fleet"):

@@ -6,7 +6,7 @@ import pytest
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from amrita_fleet import SystemUnavailable
-from amrita_fleet.actors.placement import Node, Place, cores, places
+from amrita_fleet.actors.placement import Node, Place, cores, places, slots
 
 pytestmark = pytest.mark.ray
 
@@ -45,6 +45,14 @@ def test_more_agents_than_slots_is_an_error_with_the_numbers() -> None:
     cluster = [node("a", slots=2), node("b", slots=2, alive=False)]
     with pytest.raises(SystemUnavailable, match="offer 2 agent_slot together, and 3 agents need one each"):
         places(cluster, 3)
+
+
+def test_slots_that_are_taken_are_not_free_a_second_time() -> None:
+    cluster = [node("a", slots=2), node("b", slots=2)]
+    assert slots(cluster) == 4
+    assert len(list(islice(places(cluster, 1, taken=3), 1))) == 1
+    with pytest.raises(SystemUnavailable, match="offer 4 agent_slot together, of which 3 are taken, and 2 agents"):
+        places(cluster, 2, taken=3)
 
 
 def test_a_cluster_has_the_cores_of_its_living_nodes_and_at_least_one() -> None:

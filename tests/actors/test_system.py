@@ -4,6 +4,7 @@ import asyncio
 import os
 from collections.abc import Callable
 from threading import Lock
+from typing import Any
 
 import pytest
 import ray
@@ -14,11 +15,13 @@ from amrita_fleet import (
     ChannelClosed,
     Fleet,
     NameTaken,
+    Stopped,
     SystemUnavailable,
     Tool,
     Unpicklable,
     tool,
 )
+from amrita_fleet.actors.system import RaySystem
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.notices import Notice
 from amrita_fleet.protocols.providers.scripted import call, say, scripted
@@ -93,8 +96,47 @@ async def test_a_blocked_agent_is_seen_gets_mail_and_is_stopped() -> None:
         assert receipt.refusal == "stopped"
         assert not stopping.done()
         blocker.free()
-        assert await stopping == ("ana",)
+        assert await stopping == Stopped(acknowledged=(ana.name,))
         assert str(await run.outcome()) == "stopped"
+
+
+async def test_an_agent_that_does_not_stop_in_time_is_named(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amrita_fleet.actors.steering.STOP_PATIENCE", 0.5)
+    async with Blocker() as blocker, Fleet() as fleet:
+        ana, bob = await fleet.spawn(agent(call("block"), say("x"), tools=(blocker.tool,)), ["ana", "bob"])
+        await ana.start("go")
+        await blocker.begun()
+        assert await fleet.stop_all() == Stopped(acknowledged=(bob.name,), silent=(ana.name,))
+        blocker.free()
+
+
+async def test_a_pause_tells_all_it_can_names_those_it_cannot_and_can_be_asked_for_again() -> None:
+    async with Fleet() as fleet:
+        (lead,) = await fleet.spawn(agent(say("hi")), ["lead"])
+        kids = await fleet.spawn(agent(say("hi")), ["ann", "bob"], parent=lead)
+        kill(fleet, "ann")  # whether its death is known by now or not, the others are told
+        await lead.pause()
+        run = await kids[1].start("?")
+        await until(fleet, lambda notice: notice.run == run.id and notice.text.startswith("paused"))
+        await lead.resume()
+        assert (await run.outcome()).text == "hi"
+
+
+async def test_what_fails_while_agents_end_does_not_keep_the_rest_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
+    fleet = await Fleet().__aenter__()
+    await fleet.spawn(agent(say("hi")), ["ana"])
+    ana = ray.get_actor("agent:ana", f"amrita-{fleet.name}")
+    real = ray.kill
+
+    def kill_all_but_ana(actor: Any) -> None:  # noqa: ANN401
+        if actor == ana:
+            raise RuntimeError("no such luck")
+        real(actor)
+
+    monkeypatch.setattr(ray, "kill", kill_all_but_ana)
+    with pytest.raises(RuntimeError, match="no such luck"):
+        await fleet.close()
+    assert "supervisor" not in actors_of(fleet)
 
 
 async def test_a_death_is_noticed_once_ends_the_run_and_is_told_to_the_parent() -> None:
@@ -171,11 +213,7 @@ async def test_a_spawn_that_fails_half_way_leaves_no_process() -> None:
         with pytest.raises(NameTaken):
             await fleet.spawn(agent(say("x")), ["cy", "ana"])
         assert actors_of(fleet) == ["agent:ana", "supervisor"]
-        assert [(row.agent, row.phase) for row in await fleet.statuses()] == [
-            ("ana", "idle"),
-            ("bob", "dead"),
-            ("cy", "dead"),
-        ]
+        assert [(row.agent, row.phase) for row in await fleet.statuses()] == [("ana", "idle"), ("bob", "dead")]
         assert (await fleet.agent("ana").run("?")).text == "hi"
 
 
@@ -188,9 +226,9 @@ async def test_a_second_fleet_of_the_same_name_is_refused() -> None:
 
 
 async def test_what_the_supervisor_refuses_to_begin_with_is_raised_as_it_is_and_leaves_nothing() -> None:
-    fleet = Fleet(limit=-1)
+    fleet = Fleet()
     with pytest.raises(ValueError, match="give 0 or more"):
-        await fleet.__aenter__()
+        await RaySystem(fleet.name, -1, None).open()
     assert actors_of(fleet) == []
 
 

@@ -14,6 +14,7 @@ class Gate:
     def __init__(self) -> None:
         self._begun: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._open: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._cut: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._port = 0
 
     async def __aenter__(self) -> Self:
@@ -31,14 +32,27 @@ class Gate:
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         name = (await reader.readline()).decode().strip()
         self._begun[name].set()
-        await self._open[name].wait()
-        writer.write(b"go\n")
+        going = asyncio.create_task(self._open[name].wait())
+        line = asyncio.create_task(reader.read())
+        await asyncio.wait({going, line}, return_when=asyncio.FIRST_COMPLETED)
+        if line.done():
+            self._cut[name].set()
+        else:
+            writer.write(b"go\n")
+        for each in (going, line):
+            each.cancel()
+        await asyncio.gather(going, line, return_exceptions=True)
         writer.close()
 
     async def begun(self, name: str) -> None:
         """Wait until a call with this name has begun."""
         async with asyncio.timeout(30):
             await self._begun[name].wait()
+
+    async def cut(self, name: str) -> None:
+        """Wait until a call with this name has ended before it was let go on."""
+        async with asyncio.timeout(30):
+            await self._cut[name].wait()
 
     def has_begun(self, name: str) -> bool:
         return self._begun[name].is_set()

@@ -6,14 +6,28 @@ from dataclasses import dataclass
 
 import pytest
 
-from amrita_fleet import Agent, AgentUnknown, AmritaConfig, ChannelClosed, Fleet, NameTaken, Outcome, Tool, tool
+from amrita_fleet import (
+    Agent,
+    AgentUnknown,
+    AmritaConfig,
+    ChannelClosed,
+    Fleet,
+    NameTaken,
+    Outcome,
+    RunUnknown,
+    Stopped,
+    Tool,
+    get_config,
+    tool,
+)
+from amrita_fleet.protocols.ids import RunId
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.presets import ModelPreset
 from amrita_fleet.protocols.providers.base import Provider
 from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
 from amrita_fleet.protocols.providers.scripted import ScriptedProvider, call, calls, repeat, say, scripted
-from amrita_fleet.runtime.config import FunctionConfig
+from amrita_fleet.runtime.config import BuiltinConfig, FunctionConfig
 
 from .gate import Gate
 
@@ -202,9 +216,21 @@ async def test_stop_while_a_tool_runs_ends_the_run_and_cancels_the_tool(make_fle
         (ana,) = await fleet.spawn(agent(call("gate", name="x"), say("never"), tools=(gate.tool,)), ["ana"])
         run = await ana.start("go")
         await gate.begun("x")
-        await ana.stop("enough")
+        assert await ana.stop("enough") == Stopped(acknowledged=(ana.name,))
+        await gate.cut("x")
         outcome = await run.outcome()
     assert (str(outcome), outcome.reason) == ("stopped", "enough")
+
+
+async def test_stopping_the_whole_fleet_names_everybody_and_holds_for_those_to_come(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        ana, bob = await fleet.spawn(agent(say("hi")), ["ana", "bob"])
+        assert await fleet.stop(ana, "bob") == Stopped(acknowledged=(ana.name, bob.name))
+        (cat,) = await fleet.spawn(agent(say("hi")), ["cat"])
+        assert (await cat.run("?")).answered
+        assert await fleet.stop_all("over") == Stopped(acknowledged=(ana.name, bob.name, cat.name))
+        (late,) = await fleet.spawn(agent(say("hi")), ["late"])
+        assert str(await late.run("?")) == "stopped"
 
 
 async def test_a_paused_agent_goes_on_when_it_is_resumed(make_fleet: MakeFleet) -> None:
@@ -218,6 +244,90 @@ async def test_a_paused_agent_goes_on_when_it_is_resumed(make_fleet: MakeFleet) 
         assert "run.finished" not in kinds(notices, "ana")
         await fleet.resume("ana")
         assert (await run.outcome()).text == "done"
+
+
+async def test_a_family_that_was_paused_goes_on_when_its_head_is_resumed(make_fleet: MakeFleet) -> None:
+    async with Gate() as gate, make_fleet() as fleet:
+        described = agent(call("gate", name="lead"), say("done"), tools=(gate.tool,))
+        (lead,) = await fleet.spawn(described, ["lead"])
+        (kid,) = await fleet.spawn(
+            agent(call("gate", name="kid"), say("done"), tools=(gate.tool,)), ["kid"], parent=lead
+        )
+        runs = [await each.start("go") for each in (lead, kid)]
+        for each in (lead, kid):
+            await gate.begun(each.name)
+        await lead.pause()
+        await lead.pause("again")
+        for each, run in zip((lead, kid), runs, strict=True):
+            gate.let(each.name)
+            await collected(fleet, lambda n, run=run: n.run == run.id and n.text.startswith("paused"))  # type: ignore[misc]
+        await lead.resume()
+        await lead.resume()
+        assert [(await run.outcome()).text for run in runs] == ["done", "done"]
+
+
+async def test_a_spawn_that_fails_half_way_is_undone_and_the_names_can_live_again(make_fleet: MakeFleet) -> None:
+    def broken() -> bool:
+        raise RuntimeError("no such switch")
+
+    @tool(enable_if=broken)
+    async def rare() -> str:
+        """Nobody ever has it."""
+        return ""
+
+    async with make_fleet() as fleet:
+        with pytest.raises(RuntimeError, match="no such switch"):
+            await fleet.spawn(agent(say("x"), tools=(rare,)), ["ana", "bob"])
+        assert [(row.agent, row.phase) for row in await fleet.statuses()] == [("ana", "dead"), ("bob", "dead")]
+        with pytest.raises(ChannelClosed):
+            await fleet.send("bob", "hello?")
+        _, bob = await fleet.spawn(agent(say("alive")), ["ana", "bob"])
+        run = await bob.start("?")
+        notices = [notice async for notice in run]
+        assert (await run.outcome()).text == "alive"
+    assert (kinds(notices, "bob")[0], kinds(notices, "bob")[-1]) == ("run.started", "run.finished")
+    assert {notice.run for notice in notices} == {run.id}
+
+
+async def test_one_bad_name_admits_nobody(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        await fleet.spawn(agent(say("x")), ["ana"])
+        with pytest.raises(NameTaken):
+            await fleet.spawn(agent(say("x")), ["bob", "ana"])
+        with pytest.raises(AgentUnknown):
+            await fleet.spawn(agent(say("x")), ["bob"], parent="nobody")
+        assert [row.agent for row in await fleet.statuses()] == ["ana"]
+
+
+async def test_a_run_that_is_not_there_is_named(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(say("hi")), ["ana"])
+        run = await ana.start("?")
+        await run.outcome()
+        run.id = RunId("ana.1.77")
+        with pytest.raises(RunUnknown, match=r"The agent 'ana' has no run 'ana\.1\.77', or it ended too long ago\."):
+            await run.outcome()
+
+
+async def test_a_tool_reads_the_configuration_of_its_own_agent(make_fleet: MakeFleet) -> None:
+    @tool
+    async def trigger() -> int:
+        """The number of identical calls that are a stall."""
+        return get_config().builtin.loop_reasoning_trigger
+
+    @tool
+    def trigger_in_a_thread() -> int:
+        """The same, in a thread."""
+        return get_config().builtin.loop_reasoning_trigger
+
+    async with make_fleet() as fleet:
+        for name, number in (("ana", 7), ("bob", 9)):
+            config = AmritaConfig(builtin=BuiltinConfig(loop_reasoning_trigger=number))
+            moves = (calls(call("trigger"), call("trigger_in_a_thread")), say("done"))
+            await fleet.spawn(agent(*moves, tools=(trigger, trigger_in_a_thread), config=config), [name])
+        for name, told in (("ana", "7"), ("bob", "9")):
+            notices = [notice async for notice in await fleet.start(name, "?")]
+            assert [n.text.endswith(told) for n in notices if n.extra_type == "ended"] == [True, True]
 
 
 async def test_two_fleets_side_by_side_share_nothing(make_fleet: MakeFleet) -> None:
@@ -264,10 +374,6 @@ async def test_an_agent_out_of_tokens_refuses_mail_and_names_the_limit(make_flee
         assert outcome.tokens <= 20_000
         receipt = await ana.send("more?")
     assert (receipt.state, receipt.refusal) == (ReceiptState.REFUSED, "limit")
-
-
-def test_the_scripted_preset_is_plain_data() -> None:
-    assert isinstance(scripted(say("x")), ModelPreset)
 
 
 async def test_an_adapter_of_the_users_own_speaks_wherever_the_agent_lives(make_fleet: MakeFleet) -> None:

@@ -57,11 +57,18 @@ def test_a_dead_one_comes_back_with_the_next_incarnation() -> None:
     assert roster.current(BOB, SECOND) is not None
 
 
-@pytest.mark.parametrize("other", [newcomer(BOB, DAN), newcomer(BOB, ANA, limit=5)], ids=["parent", "limit"])
-def test_a_dead_ones_name_is_not_free_for_somebody_else(other: Member) -> None:
+@pytest.mark.parametrize(
+    ("other", "differs"),
+    [
+        (newcomer(BOB, DAN), "parent dan instead of ana"),
+        (newcomer(BOB, None, limit=5), "parent none instead of ana and limit 5 instead of none"),
+    ],
+    ids=["parent", "both"],
+)
+def test_a_dead_ones_name_is_not_free_for_somebody_else(other: Member, differs: str) -> None:
     roster = family()
     roster.bury(BOB, FIRST, "killed", 2.0)
-    with pytest.raises(NameTaken):
+    with pytest.raises(NameTaken, match=f"it is dead and can live again, but not with {differs}:"):
         roster.admit(other)
 
 

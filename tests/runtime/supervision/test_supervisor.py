@@ -22,7 +22,7 @@ from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.outcome import Limit
 from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid, NameTaken
 from amrita_fleet.runtime.supervision.account import Account
-from amrita_fleet.runtime.supervision.supervisor import Supervisor
+from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
 
 ANA = AgentId("ana")
 BOB = AgentId("bob")
@@ -116,6 +116,24 @@ def test_an_admission_that_is_refused_leaves_nothing_behind() -> None:
     assert (house.supervisor.statuses(), len(house.supervisor.accounts()), house.events()) == ((), 1, [])
 
 
+def test_of_several_that_come_together_all_are_admitted_or_none() -> None:
+    house = House()
+    assert house.supervisor.admit_all([Newcomer(ANA), Newcomer(BOB, ANA, 500)], 7) == (1, 1)
+    house.supervisor.died(BOB, FIRST, "killed")
+    before = (house.supervisor.statuses(), house.supervisor.accounts(), house.events())
+    cat = AgentId("cat")
+    for others, error in [
+        ([Newcomer(cat), Newcomer(ANA)], NameTaken),
+        ([Newcomer(cat), Newcomer(cat)], NameTaken),
+        ([Newcomer(BOB, ANA, 500), Newcomer(cat, AgentId("nobody"))], AgentUnknown),
+        ([Newcomer(BOB, ANA, 500), Newcomer(cat, None, -1)], ValueError),
+    ]:
+        with pytest.raises(error):
+            house.supervisor.admit_all(others, 7)
+        assert (house.supervisor.statuses(), house.supervisor.accounts(), house.events()) == before
+    assert house.supervisor.admit_all([Newcomer(BOB, ANA, 500)], 7) == (2,)
+
+
 def test_a_death_makes_what_is_in_flight_spending_and_is_told_to_the_parent() -> None:
     house = House().with_ana_and_her_bob()
     house.supervisor.check_in(asking())
@@ -207,9 +225,20 @@ def test_a_paused_agent_stays_where_it_is_until_resumed() -> None:
     supervisor = House().with_ana_and_her_bob().supervisor
     assert supervisor.pause((ANA,), "lunch") == (ANA, BOB)
     assert supervisor.check_in(asking()) == Pause("lunch")
-    assert supervisor.resume((BOB,)) == (BOB,)
+    assert supervisor.pause((BOB,), None) == (BOB,)
     assert isinstance(supervisor.check_in(asking()), Proceed)
     assert supervisor.check_in(asking(ANA)) == Pause("lunch")
+
+
+def test_a_family_is_told_of_a_pause_and_of_its_end_as_often_as_it_is_asked_for() -> None:
+    house = House().with_ana_and_her_bob()
+    house.supervisor.admit(AgentId("cat"), BOB, None, 3)
+    house.supervisor.died(AgentId("cat"), FIRST, "killed")
+    for _ in range(2):
+        assert house.supervisor.pause((ANA,), "lunch") == (ANA, BOB)
+    for _ in range(2):
+        assert house.supervisor.pause((ANA,), None) == (ANA, BOB)
+    assert [event for _, event, agent in house.events() if agent == BOB] == ["admitted", "paused", "resumed"]
 
 
 # --- settlements ------------------------------------------------------------------------------------------------------
@@ -302,6 +331,13 @@ def test_a_parent_is_told_of_a_run_that_ended_without_an_answer(outcome: str, te
     house = House().with_ana_and_her_bob()
     house.supervisor.report(status(), (finished(outcome, text),))
     assert house.notes == [(ANA, note)]
+
+
+def test_a_note_is_a_text_that_mail_can_carry_whatever_was_said() -> None:
+    house = House().with_ana_and_her_bob()
+    house.supervisor.report(status(), (finished("failed", "bad \ud800 key"),))
+    house.supervisor.died(BOB, FIRST, "bad \udfff page")
+    assert house.notes == [(ANA, "bob ended its run: failed. bad ? key"), (ANA, "bob died: bad ? page.")]
 
 
 def test_nobody_is_told_of_an_answer_or_of_a_run_without_a_parent() -> None:

@@ -1,0 +1,74 @@
+"""What an agent's description takes, and what it refuses when it is made."""
+
+import pytest
+
+from amrita_fleet import Agent, Fleet, PresetInvalid, TokenLimit, ToolInvalid, create_agent, tool
+from amrita_fleet.protocols.providers.scripted import say, scripted
+
+PRESET = scripted(say("x"))
+
+
+async def send_message(to: str) -> str:
+    """A name that the runtime uses."""
+    return to
+
+
+async def look(place: str) -> str:
+    """A plain function."""
+    return place
+
+
+def test_people_may_write_lists_functions_and_numbers() -> None:
+    agent = Agent(preset=PRESET, tools=[look], fallbacks=[PRESET], limit=500)  # type: ignore[arg-type]
+    assert ([each.name for each in agent.tools], agent.fallbacks, agent.limit) == (
+        ["look"],
+        (PRESET,),
+        TokenLimit(tokens=500),
+    )
+
+
+@pytest.mark.parametrize(
+    ("field", "value", "sentence"),
+    [
+        ("preset", "gpt", "must be of type ModelPreset, not 'gpt'"),
+        ("fallbacks", ["gpt"], r"must be ModelPresets, not \('gpt',\)"),
+        ("instructions", None, "must be of type str, not None"),
+        ("tools", ["abc"], r"tools\[0\] must be a Tool or a function, not 'abc'"),
+        ("config", {}, "must be of type AmritaConfig, not {}"),
+        ("memory", "foo", "must be 'agent' or 'run', not 'foo'"),
+        ("run_timeout", -1, "must be a number of seconds above 0, or None, not -1"),
+        ("run_timeout", "1", "must be a number of seconds above 0, or None, not '1'"),
+    ],
+)
+def test_a_value_that_cannot_work_is_refused_with_its_field(field: str, value: object, sentence: str) -> None:
+    with pytest.raises(PresetInvalid, match=sentence) as caught:
+        Agent(**{"preset": PRESET, field: value})  # type: ignore[arg-type]
+    assert caught.value.field == field
+
+
+@pytest.mark.parametrize(
+    ("limit", "sentence"),
+    [
+        (0, "must be at least 1"),
+        (-1, "must be at least 1"),
+        (1.5, "must be whole, not 1.5"),
+        (True, "must be whole, not True"),
+        ("9", "must be whole, not '9'"),
+    ],
+)
+def test_a_limit_that_is_none_is_refused_wherever_it_is_given(limit: int, sentence: str) -> None:
+    for make in (
+        lambda: TokenLimit(tokens=limit),
+        lambda: Agent(preset=PRESET, limit=limit),  # type: ignore[arg-type]
+        lambda: create_agent(base_url="http://h/v1", model="m", limit=limit),
+        lambda: Fleet(system="local", limit=limit),
+    ):
+        with pytest.raises(PresetInvalid, match=sentence):
+            make()
+
+
+def test_a_tools_name_must_not_be_a_built_in_ones_nor_used_twice() -> None:
+    with pytest.raises(ToolInvalid, match="'send_message' cannot be a tool: it is a built-in tool's name: choose"):
+        Agent(preset=PRESET, tools=(tool(send_message),))
+    with pytest.raises(ToolInvalid, match="'look' cannot be a tool: two tools of one agent have this name"):
+        create_agent(base_url="http://h/v1", model="m", tools=[look, look])
