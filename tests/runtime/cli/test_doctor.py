@@ -194,7 +194,9 @@ async def test_a_path_where_no_provider_is_is_bad_input(
         ("base_url: http://127.0.0.1:9/v1", "ModelPreset.model: Field required."),
     ],
 )
-@pytest.mark.parametrize("command", [("doctor",), ("run", "task")], ids=["doctor", "run"])
+@pytest.mark.parametrize(
+    "command", [pytest.param(("doctor",), id="doctor"), pytest.param(("run", "task"), id="run", marks=pytest.mark.slow)]
+)
 def test_a_preset_file_that_cannot_work_is_told_with_status_2(
     capsys: pytest.CaptureFixture[str], tmp_path: Path, command: tuple[str, ...], content: str, sentence: str
 ) -> None:
