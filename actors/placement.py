@@ -43,7 +43,8 @@ def places(nodes: Iterable[Node], count: int, taken: int = 0) -> Iterator[Place]
     if offered:
         if offered - taken < count:
             held = f", of which {taken} are taken" if taken else ""
-            reason = f"its nodes offer {offered:g} {SLOT} together{held}, and {count} agents need one each."
+            need = "1 agent needs one" if count == 1 else f"{count} agents need one each"
+            reason = f"its nodes offer {offered:g} {SLOT} together{held}, and {need}."
             raise SystemUnavailable(system="ray", reason=reason)
         return repeat(Place(resources={SLOT: 1}, scheduling_strategy="SPREAD"))
     hosts = [node["NodeID"] for node in living if node["Resources"].get("CPU", 0)]

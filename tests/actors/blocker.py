@@ -4,6 +4,7 @@ import asyncio
 import os
 import select
 import socket
+from collections.abc import Callable
 from types import TracebackType
 from typing import Self, cast
 
@@ -48,16 +49,27 @@ class Blocker:
     @property
     def tool(self) -> Tool:
         """Local, so that it goes to the agent's process by value."""
-        port = self._port
+        blocked = self.blocked
 
         @tool
         async def block() -> str:
             """Hold up everything."""
-            with socket.create_connection(("127.0.0.1", port)) as line:
-                line.recv(1)
+            blocked()
             return "free"
 
         return block
+
+    @property
+    def blocked(self) -> Callable[[], bool]:
+        """What the tool does, to be called by something else that an agent's process runs."""
+        port = self._port
+
+        def blocked() -> bool:
+            with socket.create_connection(("127.0.0.1", port)) as line:
+                line.recv(1)
+            return True
+
+        return blocked
 
 
 def actors_of(fleet: Fleet) -> list[str]:

@@ -53,6 +53,8 @@ def test_slots_that_are_taken_are_not_free_a_second_time() -> None:
     assert len(list(islice(places(cluster, 1, taken=3), 1))) == 1
     with pytest.raises(SystemUnavailable, match="offer 4 agent_slot together, of which 3 are taken, and 2 agents"):
         places(cluster, 2, taken=3)
+    with pytest.raises(SystemUnavailable, match="of which 4 are taken, and 1 agent needs one"):
+        places(cluster, 1, taken=4)
 
 
 def test_a_cluster_has_the_cores_of_its_living_nodes_and_at_least_one() -> None:

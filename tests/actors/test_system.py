@@ -15,6 +15,7 @@ from amrita_fleet import (
     ChannelClosed,
     Fleet,
     NameTaken,
+    PeerUnreachable,
     Stopped,
     SystemUnavailable,
     Tool,
@@ -111,15 +112,27 @@ async def test_an_agent_that_does_not_stop_in_time_is_named(monkeypatch: pytest.
 
 
 async def test_a_pause_tells_all_it_can_names_those_it_cannot_and_can_be_asked_for_again() -> None:
-    async with Fleet() as fleet:
+    async with Blocker() as blocker, Fleet() as fleet:
+
+        @tool(enable_if=blocker.blocked)
+        async def late() -> str:
+            """Its agent is long in starting."""
+            return ""
+
         (lead,) = await fleet.spawn(agent(say("hi")), ["lead"])
-        kids = await fleet.spawn(agent(say("hi")), ["ann", "bob"], parent=lead)
-        kill(fleet, "ann")  # whether its death is known by now or not, the others are told
+        spawning = asyncio.create_task(fleet.spawn(agent(say("hi"), tools=(late,)), ["ann"], parent=lead))
+        await blocker.begun()
+        (bob,) = await fleet.spawn(agent(say("hi")), ["bob"], parent=lead)
+        with pytest.raises(PeerUnreachable, match="'ann' cannot be reached now: it is being started"):
+            await lead.pause()
+        blocker.free()
+        (ann,) = await spawning
         await lead.pause()
-        run = await kids[1].start("?")
-        await until(fleet, lambda notice: notice.run == run.id and notice.text.startswith("paused"))
+        runs = [await each.start("?") for each in (ann, bob)]
+        for run in runs:
+            await until(fleet, lambda notice, run=run: notice.run == run.id and notice.text.startswith("paused"))  # type: ignore[misc]
         await lead.resume()
-        assert (await run.outcome()).text == "hi"
+        assert [(await run.outcome()).text for run in runs] == ["hi", "hi"]
 
 
 async def test_what_fails_while_agents_end_does_not_keep_the_rest_from_ending(monkeypatch: pytest.MonkeyPatch) -> None:
