@@ -341,6 +341,7 @@ async def test_a_call_that_is_cancelled_before_it_began_costs_nothing() -> None:
     assert house.supervisor.accounts()[0].spent == 0
 
 
+@pytest.mark.slow
 async def test_tokens_that_never_come_back_are_not_waited_for_without_end() -> None:
     house = House(limit=8_000)
     house.supervisor.admit(AgentId("bob"), None, None, 1)

@@ -27,9 +27,11 @@ def messages(*, cache: bool) -> Make:
     return lambda: Anthropic(ModelPreset(model="claude-sonnet-4-5", protocol="anthropic", config=config))
 
 
-CHATS = ("openai", "kimi", "mistral", "ollama", "unknown")
+CHATS = ("openai", "unknown")
+MORE_CHATS = ("kimi", "mistral", "ollama")
 MAKERS = [
     *(pytest.param(chat(name), id=name) for name in CHATS),
+    *(pytest.param(chat(name), id=name, marks=pytest.mark.slow) for name in MORE_CHATS),
     pytest.param(messages(cache=False), id="messages"),
     pytest.param(messages(cache=True), id="messages-cached"),
 ]

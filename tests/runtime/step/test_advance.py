@@ -28,8 +28,9 @@ def test_any_event_at_any_time_is_taken_or_refused() -> None:
     run_state_machine_as_test(AgentMachine, settings=settings(QUIET, stateful_step_count=30))
 
 
+@pytest.mark.slow
 def test_it_holds_for_hundreds_of_steps() -> None:
-    live_long(examples=3, events=20)
+    live_long(examples=5, events=20)
 
 
 @pytest.mark.slow
