@@ -49,6 +49,7 @@ class AttachedSystem(Steering):
         """Let go of the fleet. Safe to call twice."""
         if self._opened:
             self._opened = False
+            self._let_go()
             await to_thread.run_sync(connection().leave)
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:  # noqa: ARG002

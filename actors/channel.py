@@ -77,6 +77,11 @@ class RayPost:
         self._namespace = namespace
         self._find = find
         self._handles: dict[AgentId, type[Receiver]] = {}
+        self._closed = False
+
+    def close(self) -> None:
+        """Make no more calls."""
+        self._closed = True
 
     async def deliver(self, recipient: AgentId, batch: bytes) -> bytes:
         """Hand over a batch.
@@ -127,8 +132,10 @@ class RayPost:
 
         Raises:
             AgentUnknown: There is no such agent.
-            ChannelClosed: It is being spawned or has died.
+            ChannelClosed: It is being spawned or has died, or this post office is closed.
         """
+        if self._closed:
+            raise ChannelClosed(agent=agent, reason="the fleet is closed")
         if agent not in self._handles:
             try:
                 look_up = cast("Callable[[str, str], type[Receiver]]", ray.get_actor)

@@ -14,7 +14,7 @@ from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
-from ..runtime.errors import ChannelClosed, PeerUnreachable
+from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
 from ..runtime.supervision.roster import DEAD
 from ..runtime.system import STOP_PATIENCE, Stopped
@@ -54,12 +54,28 @@ class Steering:
 
     fleet: str
     post: RayPost
-    _supervisor: type[SupervisorActor]
+    _desk: type[SupervisorActor] | None = None
 
     def _reach(self, fleet: str, supervisor: type[SupervisorActor]) -> None:
         """Take hold of a fleet."""
-        self._supervisor = supervisor
+        self._desk = supervisor
         self.post = RayPost(namespace(fleet), RayLink(supervisor).find)
+
+    def _let_go(self) -> None:
+        """Make no more calls: without a connection, a call on a handle would start a new Ray."""
+        self._desk = None
+        self.post.close()
+
+    @property
+    def _supervisor(self) -> type[SupervisorActor]:
+        """The Supervisor's handle.
+
+        Raises:
+            FleetClosed: The system has let go of the fleet.
+        """
+        if self._desk is None:
+            raise FleetClosed(fleet=self.fleet, stage="closed")
+        return self._desk
 
     async def admit_user(self) -> Incarnation:
         """A new life of the person who sends."""

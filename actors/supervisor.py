@@ -12,6 +12,7 @@ from ..protocols.codec import decode, encode
 from ..protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ..protocols.notices import Notice
 from ..runtime.clock import SystemClock
+from ..runtime.errors import PeerUnreachable
 from ..runtime.notes import NotePoster
 from ..runtime.supervision.supervisor import Newcomer, Supervisor
 from ..runtime.watching import next_notices
@@ -29,13 +30,24 @@ WATCH = "watch"
 class AgentsDesk:
     """What agents may ask of the Supervisor. Protocol values travel as the codec's bytes."""
 
-    _supervisor: Supervisor
+    _made: Supervisor | None = None
 
     def __init__(self, fleet: str, limit: int | None, namespace: str) -> None:
         """Keep what `open` needs."""
         self._fleet = fleet
         self._limit = limit
         self._namespace = namespace
+
+    @property
+    def _supervisor(self) -> Supervisor:
+        """The Supervisor, once the fleet is open.
+
+        Raises:
+            PeerUnreachable: It is still being started; the caller may try again.
+        """
+        if self._made is None:
+            raise PeerUnreachable(agent=SUPERVISOR, reason="the fleet is being started")
+        return self._made
 
     @ray.method(concurrency_group=CHECK_IN)
     async def check_in(self, asked: bytes) -> bytes:
@@ -75,7 +87,7 @@ class SupervisorActor(AgentsDesk):
         """Begin a fleet without agents; its notes are posted from the default group's loop."""
         clock = SystemClock()
         self._notes = NotePoster(RayPost(self._namespace, self._row), clock)
-        self._supervisor = Supervisor(fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes)
+        self._made = Supervisor(fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes)
 
     @ray.method
     async def close(self) -> None:

@@ -86,6 +86,7 @@ class RaySystem(Steering):
             try:
                 await end(self._supervisor)
             finally:
+                self._let_go()
                 await to_thread.run_sync(connection().leave)
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:

@@ -26,6 +26,7 @@ __all__ = (
     "AgentUnknown",
     "ChannelClosed",
     "ConfigMissing",
+    "FleetClosed",
     "HistoryInvalid",
     "InvalidMove",
     "NameInvalid",
@@ -158,6 +159,20 @@ class SelfAddressed(RunError, ValueError):
         """Keep the facts."""
         super().__init__(f"{agent!r} cannot send a message to itself: what it says stands in its transcript already.")
         self.agent = agent
+
+
+class FleetClosed(RunError, RuntimeError):
+    """The `fleet` was used outside its `async with`; `stage` is `new`, `open` (entered twice) or `closed`."""
+
+    def __init__(self, *, fleet: str, stage: str) -> None:
+        """Keep the facts."""
+        what = {
+            "new": "is not open yet: use it inside `async with`",
+            "open": "is open already: it is entered once",
+        }.get(stage, "is closed: make a new Fleet")
+        super().__init__(f"The fleet {fleet!r} {what}.")
+        self.fleet = fleet
+        self.stage = stage
 
 
 class QueueFull(RunError):

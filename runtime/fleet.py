@@ -15,7 +15,7 @@ from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Outcome
 from .agent import Agent, TokenLimit, limit_of
 from .clock import SystemClock
-from .errors import ChannelClosed, NamesInvalid, RunUnknown, SystemUnavailable
+from .errors import ChannelClosed, FleetClosed, NamesInvalid, RunUnknown, SystemUnavailable
 from .sender import Sender
 from .supervision.account import Account
 from .supervision.roster import check_name
@@ -159,8 +159,21 @@ class Helm:
     An agent is named by its name or its `AgentRef`.
     """
 
-    _system: System
+    name: str
+    _made: System
+    _stage: Literal["new", "open", "closed"] = "new"
     _sender: Sender | None = None
+
+    @property
+    def _system(self) -> System:
+        """The system, while the fleet is open.
+
+        Raises:
+            FleetClosed: It is not open yet, or no longer.
+        """
+        if self._stage != "open":
+            raise FleetClosed(fleet=self.name, stage=self._stage)
+        return self._made
 
     def agent(self, name: str) -> AgentRef:
         """An agent of the fleet by name; that it exists is seen when it is used."""
@@ -276,16 +289,20 @@ class Fleet(Helm):
             SystemUnavailable: There is no such system, or no other process can join it.
         """
         self.name = name or ("" if attach else f"fleet-{secrets.token_hex(3)}")
-        self._system = load_system(system, self.name, tokens_of(limit), address, attach=attach)
+        self._made = load_system(system, self.name, tokens_of(limit), address, attach=attach)
 
     async def __aenter__(self) -> Self:
         """Start what agents need.
 
         Raises:
+            FleetClosed: It was entered before.
             SystemUnavailable: The system cannot be started or reached, or has no such fleet.
         """
-        await self._system.open()
-        self.name = self.name or self._system.fleet
+        if self._stage != "new":
+            raise FleetClosed(fleet=self.name, stage=self._stage)
+        await self._made.open()
+        self._stage = "open"
+        self.name = self.name or self._made.fleet
         return self
 
     async def __aexit__(
@@ -296,9 +313,11 @@ class Fleet(Helm):
 
     async def close(self) -> None:
         """End every agent and what was started for them. Safe to call twice."""
-        if self._sender is not None:
-            await self._sender.aclose()
-        await self._system.close()
+        if self._stage == "open":
+            self._stage = "closed"
+            if self._sender is not None:
+                await self._sender.aclose()
+            await self._made.close()
 
     async def spawn(
         self,

@@ -54,6 +54,7 @@ if TYPE_CHECKING:
     from .runtime.errors import AgentUnknown as AgentUnknown
     from .runtime.errors import ChannelClosed as ChannelClosed
     from .runtime.errors import ConfigMissing as ConfigMissing
+    from .runtime.errors import FleetClosed as FleetClosed
     from .runtime.errors import InvalidMove as InvalidMove
     from .runtime.errors import NameInvalid as NameInvalid
     from .runtime.errors import NamesInvalid as NamesInvalid
@@ -95,6 +96,7 @@ __all__ = (
     "ContextOverflow",
     "Ending",
     "Fleet",
+    "FleetClosed",
     "FleetError",
     "FunctionConfig",
     "InvalidMove",
@@ -191,6 +193,7 @@ _HOMES = {
         "AgentUnknown",
         "ChannelClosed",
         "ConfigMissing",
+        "FleetClosed",
         "InvalidMove",
         "NameInvalid",
         "NameTaken",

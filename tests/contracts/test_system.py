@@ -12,6 +12,8 @@ from amrita_fleet import (
     AmritaConfig,
     ChannelClosed,
     Fleet,
+    FleetClosed,
+    FleetError,
     NameTaken,
     Outcome,
     RunUnknown,
@@ -392,3 +394,23 @@ async def test_an_adapter_of_the_users_own_speaks_wherever_the_agent_lives(make_
     async with make_fleet() as fleet:
         (ana,) = await fleet.spawn(Agent(preset=ModelPreset(model="hello", protocol="shouting")), ["ana"])
         assert (await ana.run("?")).text == "HELLO"
+
+
+async def test_a_fleet_is_used_only_while_it_is_open(make_fleet: MakeFleet) -> None:
+    fleet = make_fleet()
+    with pytest.raises(FleetClosed, match="not open yet"):
+        await fleet.statuses()
+    async with fleet:
+        (ana,) = await fleet.spawn(agent(say("hi")), ["ana"])
+        run = await ana.start("?")
+        await run.outcome()
+        with pytest.raises(FleetClosed, match="entered once"):
+            await fleet.__aenter__()
+    for use in (fleet.statuses, fleet.stop_all, lambda: fleet.send("ana", "hello"), lambda: ana.run("?")):
+        with pytest.raises(FleetClosed, match="make a new Fleet"):
+            await use()
+    with pytest.raises(FleetError):
+        await run.outcome()
+    with pytest.raises(FleetClosed):
+        await fleet.__aenter__()
+    await fleet.close()
