@@ -54,6 +54,7 @@ async def test_the_death_of_its_own_life_is_the_last_notice_of_a_run() -> None:
     assert [notice.extra_type for notice in notices] == ["died"]
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("run", ["bob.2.1", "bob.2.77"], ids=["over", "unknown"])
 async def test_the_notices_of_a_run_end_though_the_fleet_has_forgotten_how_it_finished(run: str) -> None:
     system, _ = await broken_and_respawned()

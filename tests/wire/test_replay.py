@@ -37,6 +37,7 @@ async def ask(preset: ModelPreset) -> Reply | ProviderError:
         await provider.aclose()
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("path", recordings())
 async def test_a_recorded_answer_means_what_it_was_read_to_mean(
     path: Path, wanted: dict[str, dict[str, Expectation]]
