@@ -25,7 +25,6 @@ os.environ.pop("RAY_ADDRESS", None)
 
 def pytest_collection_finish() -> None:
     """What was imported stays until the end: the garbage collector need not look through it again and again."""
-    gc.collect()
     gc.freeze()
 
 
