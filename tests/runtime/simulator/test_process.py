@@ -16,7 +16,8 @@ from amrita_fleet.runtime.simulator.process import COMMAND, SimulatorProcess
 
 from .client import client_of
 
-pytestmark = pytest.mark.anyio
+# What stays quick is the demo's test, which has such a process.
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ECHO = {"models": ["echo"], "rules": [{"when": {"user": "^Say (?P<what>.*)$"}, "say": "{what}"}]}
 ASKED = {"model": "echo", "messages": [{"role": "user", "content": "Say hello"}]}
@@ -48,7 +49,6 @@ async def test_a_process_serves_the_shipped_scenarios_and_the_users(tmp_path: Pa
     assert {"echo", "simulated-census"} <= {model["id"] for model in listed.json()["data"]}
 
 
-@pytest.mark.slow
 async def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = taken.getsockname()[1]
@@ -60,7 +60,6 @@ async def test_a_process_that_cannot_start_says_why(tmp_path: Path) -> None:
             pass
 
 
-@pytest.mark.slow
 async def test_a_process_ends_when_its_parents_end_of_the_pipe_closes(monkeypatch: pytest.MonkeyPatch) -> None:
     child = await started(monkeypatch, *COMMAND)
     assert child.stdin
@@ -70,7 +69,6 @@ async def test_a_process_ends_when_its_parents_end_of_the_pipe_closes(monkeypatc
     assert await child.wait() == 0
 
 
-@pytest.mark.slow
 async def test_serving_prints_the_base_url_first_and_ends_in_peace_when_interrupted(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
