@@ -9,6 +9,7 @@ from ..protocols.ids import RunId
 from ..runtime.agent import Agent
 from ..runtime.clock import SystemClock
 from ..runtime.config import set_config
+from ..runtime.containment import contained
 from ..runtime.host import AgentHost, Seat
 from .channel import CONTROL, RayPost, Receiver
 from .supervisor import AgentsDesk, RayLink
@@ -36,7 +37,8 @@ class AgentActor(Receiver):
 
     @ray.method
     async def open(self) -> None:
-        """Begin to live."""
+        """Begin to live, in a loop that no tool can end."""
+        asyncio.get_running_loop().set_task_factory(contained)
         set_config(self._agent.config)
         link = RayLink(self._desk)
         post = RayPost(self._namespace, link.find)

@@ -254,3 +254,20 @@ async def test_a_peer_that_does_not_exist_is_an_error_with_near_names_in_an_agen
             await fleet.start("analist", "?")
     output = next(notice.text for notice in notices if (notice.type, notice.extra_type) == ("tool", "failed"))
     assert "Did you mean analyst?" in output
+
+
+async def test_a_tool_whose_task_exits_does_not_end_the_agents_loop() -> None:
+    @tool
+    async def careless() -> str:
+        """Start a task that means to end the program."""
+
+        async def leave() -> None:
+            raise SystemExit(4)
+
+        await asyncio.create_task(leave())
+        return "never"
+
+    async with Fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(call("careless"), say("went on"), say("again"), tools=(careless,)), ["ana"])
+        assert (await ana.run("?")).text == "went on"
+        assert (await ana.run("?")).text == "again"

@@ -1,0 +1,42 @@
+"""Keeps a work loop alive.
+
+asyncio lets `SystemExit` and `KeyboardInterrupt` out of a task and through the loop, which then ends: every later call
+on it waits for ever, while the process answers elsewhere as if it lived. In an agent's process nobody is to be
+interrupted so, and whoever raises them there means no more than an error.
+"""
+
+import asyncio
+from collections.abc import Coroutine, Generator
+from contextvars import Context
+from typing import Any, TypeVar, cast
+
+__all__ = ("TaskLeft", "contained")
+
+T = TypeVar("T")
+
+
+class TaskLeft(RuntimeError):
+    """What a task raises in the place of the `SystemExit` or `KeyboardInterrupt` that would have ended its loop."""
+
+
+def contained(
+    loop: asyncio.AbstractEventLoop,
+    work: Coroutine[Any, Any, T] | Generator[Any, None, T],
+    /,
+    *,
+    context: Context | None = None,
+) -> "asyncio.Future[T]":
+    """A task factory for `loop.set_task_factory`."""
+    return asyncio.Task(contain(cast("Coroutine[Any, Any, T]", work)), loop=loop, context=context)
+
+
+async def contain(work: Coroutine[Any, Any, T]) -> T:
+    """Do the work; an exit it raises becomes an error.
+
+    Raises:
+        TaskLeft: The work raised `SystemExit` or `KeyboardInterrupt`.
+    """
+    try:
+        return await work
+    except (SystemExit, KeyboardInterrupt) as error:
+        raise TaskLeft(f"{type(error).__name__} was raised in a task") from error

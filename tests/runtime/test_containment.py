@@ -1,0 +1,41 @@
+"""A loop outlives what its tasks raise."""
+
+import asyncio
+
+import pytest
+
+from amrita_fleet.runtime.containment import TaskLeft, contained
+
+
+@pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
+def test_a_loop_outlives_an_exit_that_a_task_raises(kind: type[BaseException]) -> None:
+    async def leave() -> None:
+        raise kind
+
+    async def live() -> str:
+        asyncio.get_running_loop().set_task_factory(contained)
+        with pytest.raises(TaskLeft, match=kind.__name__):
+            await asyncio.create_task(leave())
+        return "lives"
+
+    assert asyncio.run(live()) == "lives"
+
+
+def test_results_errors_and_cancellation_come_through() -> None:
+    async def fail() -> None:
+        raise ValueError("no")
+
+    async def live() -> None:
+        asyncio.get_running_loop().set_task_factory(contained)
+        assert await asyncio.create_task(asyncio.sleep(0, "yes")) == "yes"
+        with pytest.raises(ValueError, match="no"):
+            await asyncio.create_task(fail())
+        sleeper = asyncio.create_task(asyncio.sleep(60), name="sleeper")
+        await asyncio.sleep(0)
+        sleeper.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await sleeper
+        assert sleeper.cancelled()
+        assert sleeper.get_name() == "sleeper"
+
+    asyncio.run(live())
