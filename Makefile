@@ -37,7 +37,7 @@ test-ray:  ## only what needs a cluster
 	$(PYTEST) -m "ray and not slow"
 
 test-all:  ## every test, property tests at length
-	$(PYTEST) -m "" --hypothesis-profile=long
+	$(PYTEST) -m "" --hypothesis-profile=long -p randomly
 
 bench:  ## print the measurements of benchmarks/
 	@set -e; for script in $(wildcard benchmarks/[a-z]*.py); do echo "== $$script"; $(PYTHON) "$$script"; done

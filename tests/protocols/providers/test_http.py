@@ -169,6 +169,7 @@ async def test_a_server_without_tls_is_said_so(server: Server) -> None:
     await provider.aclose()
 
 
+@pytest.mark.slow
 async def test_a_server_that_never_shakes_hands_was_sent_nothing(server: Server) -> None:
     provider = connect(preset(server.url.replace("http:", "https:"), config=ModelConfig(timeout=0.4)))
     with pytest.raises(ProviderUnreachable, match=r"did not accept a connection within 0.2 s"):
@@ -181,6 +182,7 @@ async def test_an_address_that_is_none_is_a_bad_request() -> None:
         await ask(connect(preset("http://127.0.0.1:9/\x00v1")))
 
 
+@pytest.mark.slow
 async def test_an_answer_that_never_comes_is_given_up_after_the_time_out(server: Server) -> None:
     error = await fail_once(StreamBroken, server, HANG, config=ModelConfig(timeout=0.2))
     assert error.sentence == f"{server.url} gave no whole answer within 0.2 s."
@@ -332,6 +334,7 @@ def test_connecting_loads_no_httpx() -> None:
     assert "'httpx'" not in done.stdout
 
 
+@pytest.mark.slow
 async def test_nothing_is_left_behind(server: Server) -> None:
     await ask_once(server, sse(CHUNK % "a", "[DONE]", whole=False), config=ModelConfig(stream=True))
     gc.collect()  # an unclosed connection or generator would warn here, and warnings are errors

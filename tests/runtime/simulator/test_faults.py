@@ -119,6 +119,7 @@ async def test_a_body_ends_in_peace_after_so_many_bytes(
     assert (answer.status_code, len(answer.content)) == (200, limit)
 
 
+@pytest.mark.slow
 async def test_a_connection_stays_open_after_the_end_of_a_stream(
     client: httpx.AsyncClient, dialogue_of: Opener
 ) -> None:
