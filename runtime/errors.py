@@ -13,11 +13,12 @@ FleetError                       protocols/errors.py
     ├── ChannelClosed            the agent has stopped, or the run is over
     ├── PeerUnreachable          a delivery whose outcome is unknown
     ├── SelfAddressed (ValueError)
+    ├── FleetClosed (RuntimeError) the fleet is not open yet, or no longer
     ├── QueueFull                too many starts are waiting
+    ├── TaskInvalid (ValueError) something that cannot be a task
     ├── ToolInvalid (TypeError)  a function that cannot be a tool
     ├── Unpicklable (TypeError)  something that cannot go to another process
-    ├── SystemUnavailable        Ray could not be started or reached
-    └── StreamMisused (RuntimeError)
+    └── SystemUnavailable        Ray could not be started or reached
 """
 
 from ..protocols.errors import FleetError
@@ -37,7 +38,6 @@ __all__ = (
     "RunError",
     "RunUnknown",
     "SelfAddressed",
-    "StreamMisused",
     "SystemUnavailable",
     "TaskInvalid",
     "ToolInvalid",
@@ -223,13 +223,4 @@ class SystemUnavailable(RunError):
         """Keep the facts."""
         super().__init__(f"The system {system!r} cannot be used: {reason}")
         self.system = system
-        self.reason = reason
-
-
-class StreamMisused(RunError, RuntimeError):
-    """A stream was used in a way that would hang; `reason` says what to do instead."""
-
-    def __init__(self, *, reason: str) -> None:
-        """Keep the facts."""
-        super().__init__(reason)
         self.reason = reason

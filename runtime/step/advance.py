@@ -15,7 +15,7 @@ from ..errors import InvalidMove
 from .asking import ask, call, try_again, wait_for_leave
 from .beginning import begin, wake
 from .boundary import enter, leave
-from .effects import Cancel, Commit, Effect, Notify, WaitForMail
+from .effects import Cancel, Commit, Moved, Notify, WaitForMail
 from .ending import finish, finish_without_model, wind_down
 from .events import (
     Asked,
@@ -63,7 +63,6 @@ from .steering import (
 
 __all__ = ("MOVES", "advance")
 
-Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
 Move: TypeAlias = Callable[[AgentState, Any, Any], Moved]
 """A move is given the state, what the phase holds, and the event."""
 

@@ -12,13 +12,12 @@ from typing import TypeAlias
 
 from ...protocols.checkin import Grant
 from ...protocols.notices import NoticeType
-from .effects import AskLeave, CallModel, Effect, Notify, StartTimer
+from .effects import AskLeave, CallModel, Moved, Notify, StartTimer
 from .events import ModelFailed
 from .state import AgentState, Ask, AskStage, Op, Rules, Thinking, WindingDown
 
 __all__ = ("ask", "call", "retry_delay", "try_again", "wait_for_leave")
 
-Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
 Asking: TypeAlias = Thinking | WindingDown
 
 

@@ -1,20 +1,17 @@
 """How a run begins: with a task, or woken by mail."""
 
 from dataclasses import replace
-from typing import TypeAlias
 
 from ...protocols.ids import RunId
 from ...protocols.notices import NoticeType
 from .boundary import enter
-from .effects import Commit, Effect, Notify, StartDeadline
+from .effects import Commit, Effect, Moved, Notify, StartDeadline
 from .events import Asked, Woken
 from .stall import Window
 from .state import AgentState, Idle, Run
 from .transcript import Transcript
 
 __all__ = ("begin", "wake")
-
-Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
 
 
 def new_run(state: AgentState, run: RunId) -> AgentState:

@@ -1,17 +1,14 @@
 """Entering and leaving a Step: the only place where peer messages enter the transcript."""
 
 from dataclasses import replace
-from typing import TypeAlias
 
 from ...protocols.notices import NoticeType
 from .budget import TokenBudget
-from .effects import Effect, LookForMail, Notify, TakeMail
+from .effects import LookForMail, Moved, Notify, TakeMail
 from .nudge import without_nudge
 from .state import AgentState, Entering, Leaving, Paused, WaitFor
 
 __all__ = ("enter", "leave")
-
-Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
 
 
 def enter(state: AgentState) -> Moved:

@@ -12,7 +12,7 @@ from ...protocols.ids import MessageId
 from ...protocols.messages import Json, ToolCall
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Outcome
-from .state import Op, WaitFor
+from .state import AgentState, Op, WaitFor
 
 __all__ = (
     "AskLeave",
@@ -22,6 +22,7 @@ __all__ = (
     "Effect",
     "Finish",
     "LookForMail",
+    "Moved",
     "Notify",
     "RunTool",
     "StartDeadline",
@@ -142,3 +143,6 @@ Effect: TypeAlias = (
     | Notify
     | Finish
 )
+
+Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
+"""What a move gives: the new state, and what is to be done, in order."""

@@ -1,20 +1,18 @@
 """How a run ends: at once, or after a last answer."""
 
 from dataclasses import replace
-from typing import TypeAlias
 
 from ...protocols.messages import ToolResult
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit, Outcome
 from .asking import ask
-from .effects import Cancel, Commit, Effect, Finish, Notify
+from .effects import Cancel, Commit, Finish, Moved, Notify
 from .nudge import without_nudge
 from .prompts import GIVE_UP, INTERRUPTED, LAST_ANSWER, without_model
 from .state import Acting, AgentState, Ask, Done, WindingDown
 
 __all__ = ("finish", "finish_without_model", "interrupt", "wind_down")
 
-Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
 
 RESULTS_SHOWN = 4
 """How many of the newest tool results an answer without a model quotes."""

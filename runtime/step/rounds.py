@@ -1,14 +1,13 @@
 """One round: the model's reply, the calls it asks for, and what follows when they have ended."""
 
 from dataclasses import replace
-from typing import TypeAlias
 
 from ...protocols.messages import Finish, Message, Reply
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from .asking import ask
 from .boundary import leave
-from .effects import Commit, Effect, Notify, RunTool
+from .effects import Commit, Effect, Moved, Notify, RunTool
 from .ending import finish, wind_down
 from .events import CallFacts, Replied, ToolEnded
 from .nudge import nudge, without_nudge
@@ -16,8 +15,6 @@ from .prompts import CANCELLED, CUT
 from .state import Acting, AgentState, Ask, Slot, Thinking
 
 __all__ = ("last_replied", "replied", "think", "tool_ended")
-
-Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
 
 
 def think(state: AgentState) -> Moved:

@@ -1,13 +1,12 @@
 """What comes from outside a run: pauses, stops, and the end of its time."""
 
 from dataclasses import replace
-from typing import TypeAlias
 
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from .asking import ask
 from .boundary import enter
-from .effects import Effect, Notify
+from .effects import Moved, Notify
 from .ending import finish, finish_without_model, interrupt, wind_down
 from .events import DeadlinePassed, PauseAsked, Resumed, Stopped
 from .state import AgentState, Ask, Paused, Thinking, WindingDown
@@ -23,7 +22,6 @@ __all__ = (
     "time_over_paused",
 )
 
-Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
 
 TIME_OVER = "the run's time is over"
 
