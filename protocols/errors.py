@@ -48,6 +48,9 @@ __all__ = (
     "VersionMismatch",
 )
 
+GUIDE = "docs/troubleshooting.md"
+"""The document that has an entry for every class of the tree, from the root of the repository."""
+
 BODY_SHOWN = 2000
 """Characters of a provider's body that an error keeps."""
 
@@ -65,6 +68,11 @@ class FleetError(Exception):
 
     retryable: ClassVar[bool] = False
     """Whether the same call may succeed later without a change."""
+
+    @property
+    def help(self) -> str:
+        """Where the project's documents say what to do about it, as `file#heading`."""
+        return f"{GUIDE}#{type(self).__name__.lower()}"
 
     def __reduce__(self) -> tuple[Any, ...]:
         """Survive a process border with type, sentence and facts."""

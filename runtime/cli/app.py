@@ -15,6 +15,7 @@ import typer
 from ...protocols.errors import FleetError
 from . import demo, doctor, ps, run, send, simulate, stop
 from .console import complain, print_json
+from .errors import Interrupted
 from .status import NAME, Status, status_of
 
 __all__ = ("build", "main", "run_command")
@@ -55,7 +56,8 @@ def main() -> None:
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command and give its exit status.
 
-    What goes wrong is said in one sentence on standard error, and where `--json` was typed on standard output as well.
+    What goes wrong is said in one sentence on standard error, with the place in the documents that tells more, and
+    where `--json` was typed on standard output as well.
     """
     settings = Settings()
     command = typer.main.get_command(build())
@@ -65,9 +67,10 @@ def run_command(arguments: Sequence[str]) -> int:
         if settings.debug:
             logging.getLogger(__name__).debug("the command failed", exc_info=error)
         sentence, status = ending(error)
-        complain(sentence)
+        see = error.help if isinstance(error, FleetError) and not isinstance(error, Interrupted) else ""
+        complain(sentence, see)
         if "--json" in takewhile(lambda argument: argument != "--", arguments):
-            print_json({"error": " ".join(sentence.split()), "status": status})
+            print_json({"error": " ".join(sentence.split()), "status": status, "help": see})
     return int(status or Status.OK)
 
 

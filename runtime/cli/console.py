@@ -26,6 +26,8 @@ def print_json(value: dict[str, Any]) -> None:
     sys.stdout.write(f"{json.dumps(value, ensure_ascii=False)}\n")
 
 
-def complain(sentence: str) -> None:
-    """Say on standard error why a command could not do its work."""
+def complain(sentence: str, see: str = "") -> None:
+    """Say on standard error why a command could not do its work, and where it is told what to do about it."""
     sys.stderr.write(f"{NAME}: {' '.join(sentence.split())}\n")
+    if see:
+        sys.stderr.write(f"See {see}\n")

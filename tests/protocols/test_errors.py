@@ -87,3 +87,7 @@ def test_the_documented_builtin_types_are_kept() -> None:
 def test_everything_is_a_fleet_error() -> None:
     assert all(issubclass(cls, FleetError) for cls in (*PASSING, *LASTING, DecodeError, ProtocolError, PresetInvalid))
     assert FleetError.retryable is False
+
+
+def test_every_error_says_where_the_documents_tell_what_to_do() -> None:
+    assert ProviderBusy(sentence="Too many requests.").help == "docs/troubleshooting.md#providerbusy"

@@ -29,9 +29,11 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         status = app.run_command(arguments)
         out, err = capsys.readouterr()
         assert out == ""
-        assert err.startswith("amrita-fleet: ")
-        assert err.count("\n") == 1
-        return status, err.removeprefix("amrita-fleet: ").strip()
+        said, *see = err.splitlines()
+        assert said.startswith("amrita-fleet: ")
+        assert all(line.startswith("See docs/troubleshooting.md#") for line in see)
+        assert len(see) <= 1
+        return status, said.removeprefix("amrita-fleet: ")
 
     return run
 
@@ -68,21 +70,31 @@ def test_what_was_typed_wrongly_is_told_with_status_2(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence"),
+    ("arguments", "sentence", "see"),
     [
-        (("demo", "no/such/folder", "--json"), "The folder 'no/such/folder' cannot be counted: it does not exist."),
-        (("ps", "--json", "--fast"), "No such option: --fast"),
+        (
+            ("demo", "no/such/folder", "--json"),
+            "The folder 'no/such/folder' cannot be counted: it does not exist.",
+            "docs/troubleshooting.md#folderunusable",
+        ),
+        (("ps", "--json", "--fast"), "No such option: --fast", ""),
     ],
-    ids=" ".join,
+    ids=["an error of ours", "a misspelt option"],
 )
 def test_a_program_that_asked_for_json_gets_the_error_as_json(
-    arguments: tuple[str, ...], sentence: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], sentence: str, see: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert app.run_command(arguments) == Status.BAD_INPUT
     out, err = capsys.readouterr()
     told = json.loads(out)
     assert told["error"].startswith(sentence)
-    assert (told["status"], err) == (2, f"amrita-fleet: {told['error']}\n")
+    assert (told["status"], told["help"]) == (2, see)
+    assert err == f"amrita-fleet: {told['error']}\n" + (f"See {see}\n" if see else "")
+
+
+def test_an_error_of_ours_is_followed_by_the_place_that_tells_more(capsys: pytest.CaptureFixture[str]) -> None:
+    app.run_command([*RUN, "--protocol", "klingon"])
+    assert capsys.readouterr().err.endswith("\nSee docs/troubleshooting.md#undefinedadapter\n")
 
 
 def test_a_text_that_reads_like_the_option_asks_for_no_json(complaint: Complain) -> None:

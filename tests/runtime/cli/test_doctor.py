@@ -48,8 +48,10 @@ async def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The one sentence of a command that ends with status 2."""
     status = await typed(*arguments)
     out, err = capsys.readouterr()
-    assert (status, out, err.count("\n")) == (Status.BAD_INPUT, "", 1)
-    return err.removeprefix("amrita-fleet: ").strip()
+    said, see = err.splitlines()
+    assert (status, out) == (Status.BAD_INPUT, "")
+    assert see.startswith("See docs/troubleshooting.md#")
+    return said.removeprefix("amrita-fleet: ")
 
 
 def counted(simulator: Simulator) -> int:
@@ -204,11 +206,13 @@ def test_a_preset_file_that_cannot_work_is_told_with_status_2(
     file.write_text(content)
     assert app.run_command([*command, "--preset", str(file)]) == Status.BAD_INPUT
     out, err = capsys.readouterr()
-    assert (out, err.count("\n")) == ("", 1)
+    assert (out, err.count("\n")) == ("", 2)
     assert err.startswith(f"amrita-fleet: {sentence}")
+    assert err.splitlines()[-1].startswith("See docs/troubleshooting.md#")
 
 
 def test_a_preset_file_that_does_not_exist_is_told_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run_command(["doctor", "--preset", "no/such/preset.yaml"]) == Status.BAD_INPUT
-    said = capsys.readouterr().err
-    assert said == "amrita-fleet: The preset file 'no/such/preset.yaml' cannot be used: No such file or directory.\n"
+    said, see = capsys.readouterr().err.splitlines()
+    assert said == "amrita-fleet: The preset file 'no/such/preset.yaml' cannot be used: No such file or directory."
+    assert see == "See docs/troubleshooting.md#presetfileinvalid"
