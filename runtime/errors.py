@@ -16,6 +16,7 @@ FleetError                       protocols/errors.py
     ├── FleetClosed (RuntimeError) the fleet is not open yet, or no longer
     ├── QueueFull                too many starts are waiting
     ├── TaskInvalid (ValueError) something that cannot be a task
+    ├── PlanInvalid (ValueError) something that cannot be a plan, or be done to one
     ├── ToolInvalid (TypeError)  a function that cannot be a tool
     ├── Unpicklable (TypeError)  something that cannot go to another process
     └── SystemUnavailable        Ray could not be started or reached
@@ -34,6 +35,7 @@ __all__ = (
     "NameTaken",
     "NamesInvalid",
     "PeerUnreachable",
+    "PlanInvalid",
     "QueueFull",
     "RunError",
     "RunUnknown",
@@ -193,6 +195,15 @@ class TaskInvalid(RunError, ValueError):
     def __init__(self, *, reason: str) -> None:
         """Keep the facts."""
         super().__init__(f"This run cannot be started: {reason}.")
+        self.reason = reason
+
+
+class PlanInvalid(RunError, ValueError):
+    """A plan cannot be so, or become so, because of `reason`. The sentence is for a model to act on."""
+
+    def __init__(self, *, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The plan refuses this: {reason}.")
         self.reason = reason
 
 

@@ -60,6 +60,7 @@ if TYPE_CHECKING:
     from .runtime.errors import NamesInvalid as NamesInvalid
     from .runtime.errors import NameTaken as NameTaken
     from .runtime.errors import PeerUnreachable as PeerUnreachable
+    from .runtime.errors import PlanInvalid as PlanInvalid
     from .runtime.errors import QueueFull as QueueFull
     from .runtime.errors import RunError as RunError
     from .runtime.errors import RunUnknown as RunUnknown
@@ -113,6 +114,7 @@ __all__ = (
     "NoticeType",
     "Outcome",
     "PeerUnreachable",
+    "PlanInvalid",
     "PresetInvalid",
     "ProviderBusy",
     "ProviderError",
@@ -199,6 +201,7 @@ _HOMES = {
         "NameTaken",
         "NamesInvalid",
         "PeerUnreachable",
+        "PlanInvalid",
         "QueueFull",
         "RunError",
         "RunUnknown",
