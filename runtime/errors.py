@@ -18,6 +18,15 @@ FleetError                       protocols/errors.py
     ├── TaskInvalid (ValueError) something that cannot be a task
     ├── PlanInvalid (ValueError) something that cannot be a plan, or be done to one
     ├── ToolInvalid (TypeError)  a function that cannot be a tool
+    ├── HookFailed               a hook that raised, came too late or decided what it cannot
+    ├── ApprovalUnknown (LookupError) nobody is asked about it, or no longer
+    ├── NumberInvalid (ValueError) a number with which nothing can be done
+    ├── StreamExpected (TypeError) something else where a stream is needed
+    ├── StreamMisused (RuntimeError) a stream in a second loop, or with a second reader or run
+    ├── StreamClosed (RuntimeError) nothing more goes this way
+    ├── StreamFull (TimeoutError) nobody read in time
+    ├── SuspensionRefused (RuntimeError) the producer will not stand still for this request
+    ├── SuspendTimedOut (TimeoutError) it did not come to such a point in time
     ├── Unpicklable (TypeError)  something that cannot go to another process
     └── SystemUnavailable        Ray could not be started or reached
 """
@@ -26,20 +35,29 @@ from ..protocols.errors import FleetError
 
 __all__ = (
     "AgentUnknown",
+    "ApprovalUnknown",
     "ChannelClosed",
     "ConfigMissing",
     "FleetClosed",
     "HistoryInvalid",
+    "HookFailed",
     "InvalidMove",
     "NameInvalid",
     "NameTaken",
     "NamesInvalid",
+    "NumberInvalid",
     "PeerUnreachable",
     "PlanInvalid",
     "QueueFull",
     "RunError",
     "RunUnknown",
     "SelfAddressed",
+    "StreamClosed",
+    "StreamExpected",
+    "StreamFull",
+    "StreamMisused",
+    "SuspendTimedOut",
+    "SuspensionRefused",
     "SystemUnavailable",
     "TaskInvalid",
     "ToolInvalid",
@@ -215,6 +233,101 @@ class ToolInvalid(RunError, TypeError):
         super().__init__(f"{tool!r} cannot be a tool: {reason}.")
         self.tool = tool
         self.reason = reason
+
+
+class HookFailed(RunError):
+    """The method `point` of the `hook` did not come to a decision, because of `reason`."""
+
+    def __init__(self, *, hook: str, point: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The hook {hook}.{point} failed: {reason.rstrip('.')}.")
+        self.hook = hook
+        self.point = point
+        self.reason = reason
+
+
+class ApprovalUnknown(RunError, LookupError):
+    """No call waits for an answer under the id `approval`; `pending` are those of its agent that do."""
+
+    def __init__(self, *, approval: str, pending: tuple[str, ...] = ()) -> None:
+        """Keep the facts."""
+        there = f"pending there: {', '.join(pending)}" if pending else "its agent has none pending"
+        super().__init__(
+            f"No approval {approval!r} is pending: it was answered, its run has ended, or there was none; {there}."
+        )
+        self.approval = approval
+        self.pending = pending
+
+
+class NumberInvalid(RunError, ValueError):
+    """The argument `name` was `given` a number with which nothing can be done, because of `reason`."""
+
+    def __init__(self, *, name: str, given: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"{name}={given} cannot be used: {reason}.")
+        self.name = name
+        self.given = given
+        self.reason = reason
+
+
+class StreamExpected(RunError, TypeError):
+    """Something of the type `given` where a stream is needed; a mock would hang instead of ending."""
+
+    def __init__(self, *, given: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"A stream must be a SuspendObjectStream, not {given}: make one and give it here.")
+        self.given = given
+
+
+class StreamMisused(RunError, RuntimeError):
+    """A stream serves one loop, one run and one reader each way; `reason` says which of them is a second one."""
+
+    def __init__(self, *, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"This stream cannot be used so: {reason}.")
+        self.reason = reason
+
+
+class StreamClosed(RunError, RuntimeError):
+    """Nothing more goes this way through the stream, because of `reason`."""
+
+    def __init__(self, *, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The stream takes no more: {reason}.")
+        self.reason = reason
+
+
+class StreamFull(RunError, TimeoutError):
+    """The producer took nothing for so many `seconds`, and its queue is full."""
+
+    retryable = True
+
+    def __init__(self, *, seconds: float) -> None:
+        """Keep the facts."""
+        super().__init__(f"The producer took nothing for {seconds:g} s, and its queue is full: send again later.")
+        self.seconds = seconds
+
+
+class SuspensionRefused(RunError, RuntimeError):
+    """The producer will not stand still for this request, because of `reason`."""
+
+    def __init__(self, *, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"There will be no such suspension: {reason}.")
+        self.reason = reason
+
+
+class SuspendTimedOut(RunError, TimeoutError):
+    """In so many `seconds` the producer came to no point with one of the `tags` (none: any). It was not suspended."""
+
+    retryable = True
+
+    def __init__(self, *, tags: tuple[str, ...], seconds: float) -> None:
+        """Keep the facts."""
+        where = " or ".join(tags) or "any point"
+        super().__init__(f"The producer did not come to {where} within {seconds:g} s; it was not suspended.")
+        self.tags = tags
+        self.seconds = seconds
 
 
 class Unpicklable(RunError, TypeError):

@@ -1,0 +1,60 @@
+"""What is asked of a live agent while it works, beside stop and pause: to stand still at a point, and to go on."""
+
+from typing import Protocol
+
+from .suspension import Suspension
+
+__all__ = ("AgentControl", "Control")
+
+
+class AgentControl(Protocol):
+    """The way to one live agent, wherever it lives."""
+
+    async def suspend(self, tags: tuple[str, ...], timeout: float | None) -> str:  # noqa: ASYNC109
+        """Wait until the agent stands at a point with one of the tags, or, with none, at any point.
+
+        The points are `boundary` (a Step begins), `model` (before leave for a model call is asked for) and `tool`
+        (before a call runs).
+
+        Args:
+            tags: Where it may stand.
+            timeout: Seconds it has to get there; None: any time.
+
+        Returns:
+            The tag of the point where it stands, until `resume_point`, a stop, or the end of the run's time.
+
+        Raises:
+            NumberInvalid: The time-out is not above 0.
+            SuspendTimedOut: It did not get there in time; the request is withdrawn.
+            SuspensionRefused: A suspension is asked for already, was given up, or the agent has stopped.
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is dead.
+            PeerUnreachable: It does not answer now.
+        """
+        ...
+
+    async def resume_point(self) -> None:
+        """Let it go on from there, or give up a request that it has not met yet; else nothing happens.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is dead.
+            PeerUnreachable: It does not answer now.
+        """
+        ...
+
+
+class Control:
+    """The control of an agent that lives in this event loop."""
+
+    def __init__(self, suspension: Suspension) -> None:
+        """Keep the pieces that the agent's driver works with."""
+        self._suspension = suspension
+
+    async def suspend(self, tags: tuple[str, ...], timeout: float | None) -> str:  # noqa: ASYNC109
+        """Wait until the agent stands at a point; see `AgentControl`."""
+        return await self._suspension.request(tags, timeout)
+
+    async def resume_point(self) -> None:
+        """Let it go on from there; see `AgentControl`."""
+        self._suspension.resume()
