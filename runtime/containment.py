@@ -1,4 +1,4 @@
-"""Keeps a work loop alive.
+"""Keeps a work loop, and the tasks that wait for an agent's code, alive.
 
 asyncio lets `SystemExit` and `KeyboardInterrupt` out of a task and through the loop, which then ends: every later call
 on it waits for ever, while the process answers elsewhere as if it lived. In an agent's process nobody is to be
@@ -10,7 +10,7 @@ from collections.abc import Coroutine, Generator
 from contextvars import Context
 from typing import Any, TypeVar, cast
 
-__all__ = ("TaskLeft", "contained")
+__all__ = ("CancelledItself", "TaskLeft", "apart", "contained")
 
 T = TypeVar("T")
 
@@ -40,3 +40,22 @@ async def contain(work: Coroutine[Any, Any, T]) -> T:
         return await work
     except (SystemExit, KeyboardInterrupt) as error:
         raise TaskLeft(f"{type(error).__name__} was raised in a task") from error
+
+
+class CancelledItself(RuntimeError):
+    """What a caller gets in the place of a cancellation that nobody asked for."""
+
+
+async def apart(work: Coroutine[Any, Any, T]) -> T:
+    """Do the work in a task of its own: code that cancels the task it runs in ends that one alone.
+
+    Raises:
+        CancelledItself: The work ended as cancelled, and nobody had cancelled the caller.
+    """
+    try:
+        return await asyncio.create_task(work)
+    except asyncio.CancelledError:
+        caller = asyncio.current_task()
+        if caller is None or caller.cancelling():
+            raise
+        raise CancelledItself("it cancelled the task that it ran in") from None

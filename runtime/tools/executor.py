@@ -16,7 +16,7 @@ from .tool import Tool
 if TYPE_CHECKING:
     from anyio import CapacityLimiter
 
-__all__ = ("Executor",)
+__all__ = ("Executor", "ends_the_caller", "sentence", "told")
 
 MESSAGE_SHOWN = 2000
 """Characters of an exception's message that the model reads."""
@@ -54,14 +54,14 @@ class Executor:
         try:
             given = read_arguments(tool, arguments)
             if isinstance(given, ToolOutput):
-                return self._bounded(given)
-            return self._bounded(await self._called(tool, given | dict.fromkeys(tool.contexts, context)))
+                return self.bounded(given)
+            return self.bounded(await self._called(tool, given | dict.fromkeys(tool.contexts, context)))
         # A KeyboardInterrupt or SystemExit that left a coroutine would kill the agent's loop and leave it deaf.
         except BaseException as error:
             if ends_the_caller(error):
                 raise
             log.warning("Tool %s failed.", tool.name, exc_info=error)
-            return self._bounded(ToolOutput.failure(sentence(error)))
+            return self.bounded(ToolOutput.failure(sentence(error)))
 
     async def _called(self, tool: Tool, given: Mapping[str, Any]) -> ToolOutput:
         """Wait for a turn, then for the result, as long as the tool may take."""
@@ -97,7 +97,7 @@ class Executor:
             return nullcontext()
         return self._turns.setdefault(tool.name, asyncio.Semaphore(tool.concurrency))
 
-    def _bounded(self, output: ToolOutput) -> ToolOutput:
+    def bounded(self, output: ToolOutput) -> ToolOutput:
         """The output as a transcript can hold it."""
         content = output.content
         if output.failed and not content.startswith("ERROR"):

@@ -54,6 +54,7 @@ class Tool:
         polling: Equal calls are no stall as long as their results differ.
         timeout: Seconds one call may take; None: no limit.
         concurrency: Calls that one agent runs at once; None: no limit.
+        approval: A call runs only once a person has allowed it.
         enable_if: Whether an agent gets it, told from its configuration (or, without a parameter, from elsewhere).
         annotations: The parameters' types where the function's module does not know them all.
 
@@ -69,6 +70,7 @@ class Tool:
     polling: bool = False
     timeout: float | None = None
     concurrency: int | None = None
+    approval: bool = False
     enable_if: Condition | None = None
     annotations: Mapping[str, Any] | None = None
 
@@ -186,6 +188,7 @@ class ToolOptions(TypedDict, total=False):
     polling: bool
     timeout: float | None
     concurrency: int | None
+    approval: bool
     enable_if: Condition
 
 
