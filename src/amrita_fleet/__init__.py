@@ -79,8 +79,10 @@ if TYPE_CHECKING:
     from .runtime.tools.output import ToolOutput as ToolOutput
     from .runtime.tools.tool import Tool as Tool
     from .runtime.tools.tool import tool as tool
+    from .runtime.tools.update_step import UPDATE_STEP_TOOL as UPDATE_STEP_TOOL
 
 __all__ = (
+    "UPDATE_STEP_TOOL",
     "Account",
     "Adapter",
     "Agent",
@@ -217,6 +219,7 @@ _HOMES = {
     "runtime.system": ("Stopped",),
     "runtime.tools.output": ("ToolContext", "ToolOutput"),
     "runtime.tools.tool": ("Tool", "tool"),
+    "runtime.tools.update_step": ("UPDATE_STEP_TOOL",),
 }
 
 
