@@ -18,6 +18,7 @@ FleetError                       protocols/errors.py
     ├── TaskInvalid (ValueError) something that cannot be a task
     ├── PlanInvalid (ValueError) something that cannot be a plan, or be done to one
     ├── ToolInvalid (TypeError)  a function that cannot be a tool
+    ├── ToolServerFailed         an MCP server that cannot be used
     ├── HookFailed               a hook that raised, came too late or decided what it cannot
     ├── ApprovalUnknown (LookupError) nobody is asked about it, or no longer
     ├── NumberInvalid (ValueError) a number with which nothing can be done
@@ -61,6 +62,7 @@ __all__ = (
     "SystemUnavailable",
     "TaskInvalid",
     "ToolInvalid",
+    "ToolServerFailed",
     "Unpicklable",
 )
 
@@ -328,6 +330,16 @@ class SuspendTimedOut(RunError, TimeoutError):
         super().__init__(f"The producer did not come to {where} within {seconds:g} s; it was not suspended.")
         self.tags = tags
         self.seconds = seconds
+
+
+class ToolServerFailed(RunError):
+    """The MCP server named `server` cannot be used, because of `reason`."""
+
+    def __init__(self, *, server: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The MCP server {server!r} cannot be used: {reason}.")
+        self.server = server
+        self.reason = reason
 
 
 class Unpicklable(RunError, TypeError):
