@@ -12,7 +12,7 @@ from typing import TypeAlias, cast
 
 from ..errors import PlanInvalid
 from .plan import LONGEST_SUMMARY, LONGEST_TITLE, Node, NodeStatus, Plan, one_line
-from .plan_parts import JsonObject, free_id, read_id, read_needs, read_step, read_steps, read_text
+from .plan_parts import JsonObject, free_id, read_id, read_step, read_steps, read_text
 
 __all__ = ("ACTIONS", "FIELDS", "UPDATE_STEP", "Revision", "revise")
 
@@ -62,12 +62,12 @@ def revise(plan: Plan, arguments: str) -> Revision:
 def read_arguments(arguments: str) -> JsonObject:
     """The fields that are given; models also send null for those that they leave out."""
     try:
-        given: object = json.loads(arguments or "{}")
+        given: object = json.loads(arguments.strip() or "{}")
     except (ValueError, RecursionError) as error:
         raise PlanInvalid(reason=f"the arguments are not valid JSON ({error})") from None
     if not isinstance(given, dict):
         raise PlanInvalid(reason="the arguments must be one JSON object")
-    fields = {name: value for name, value in cast("JsonObject", given).items() if value is not None}
+    fields: JsonObject = {name: value for name, value in cast("JsonObject", given).items() if value is not None}
     for name in fields:
         if name not in FIELDS:
             raise PlanInvalid(reason=nothing_like("field", name, FIELDS))
@@ -85,8 +85,8 @@ def read_action(given: JsonObject) -> str:
 def nothing_like(what: str, name: str, known: tuple[str, ...]) -> str:
     """That there is no such thing, and what there is."""
     near = get_close_matches(name, known, n=1)
-    advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
-    return f"there is no {what} {one_line(name, LONGEST_TITLE)!r} ({advice})"
+    guess = f"did you mean {near[0]!r}? " if near else ""
+    return f"there is no {what} {one_line(name, LONGEST_TITLE)!r} ({guess}there are {', '.join(known)})"
 
 
 def mark_done(plan: Plan, given: JsonObject) -> Change:
