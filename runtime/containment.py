@@ -51,9 +51,10 @@ async def apart(work: Coroutine[Any, Any, T]) -> T:
 
     Raises:
         CancelledItself: The work ended as cancelled, and nobody had cancelled the caller.
+        TaskLeft: The work raised `SystemExit` or `KeyboardInterrupt`.
     """
     try:
-        return await asyncio.create_task(work)
+        return await asyncio.create_task(contain(work))
     except asyncio.CancelledError:
         caller = asyncio.current_task()
         if caller is None or caller.cancelling():

@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from amrita_fleet.runtime.containment import TaskLeft, contained
+from amrita_fleet.runtime.containment import CancelledItself, TaskLeft, apart, contained
 
 
 @pytest.mark.parametrize("kind", [SystemExit, KeyboardInterrupt])
@@ -39,3 +39,44 @@ def test_results_errors_and_cancellation_come_through() -> None:
         assert sleeper.get_name() == "sleeper"
 
     asyncio.run(live())
+
+
+def test_work_that_is_done_apart_can_end_neither_its_caller_nor_the_loop() -> None:
+    async def give_up() -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+
+    async def leave() -> None:
+        raise SystemExit
+
+    async def live() -> str:
+        with pytest.raises(CancelledItself):
+            await apart(give_up())
+        with pytest.raises(TaskLeft, match="SystemExit"):
+            await apart(leave())
+        return await apart(asyncio.sleep(0, "lives"))
+
+    assert asyncio.run(live()) == "lives"
+
+
+def test_who_cancels_the_caller_cancels_the_work_that_is_done_apart() -> None:
+    ended: list[str] = []
+
+    async def work() -> None:
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.append("work")
+
+    async def live() -> None:
+        caller = asyncio.create_task(apart(work()))
+        while not ended:
+            await asyncio.sleep(0)
+            caller.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await caller
+
+    asyncio.run(live())
+    assert ended == ["work"]

@@ -1,0 +1,216 @@
+"""Asks an agent's hooks, one after the other. What a hook does wrong is told and never spreads."""
+
+import asyncio
+import logging
+from collections.abc import Callable, Iterable, Mapping
+from copy import deepcopy
+from dataclasses import dataclass, replace
+from functools import partial
+from inspect import isawaitable, iscoroutinefunction
+from types import MappingProxyType
+from typing import TypeAlias, cast
+
+from ..protocols.messages import Json
+from ..protocols.notices import NoticeType
+from ..protocols.outcome import Limit
+from .containment import apart
+from .errors import HookFailed
+from .hooks import (
+    AddNote,
+    Answer,
+    Decision,
+    EndRun,
+    Extend,
+    Hooks,
+    LimitReached,
+    NeedsApproval,
+    Output,
+    Refuse,
+    Rewrite,
+    StepBegins,
+    StepEnded,
+    Summary,
+    ToolAsked,
+    ToolDone,
+)
+from .tools.executor import ends_the_caller, sentence
+from .tools.threads import Threads
+
+__all__ = ("HookChain", "Ruling")
+
+log = logging.getLogger(__name__)
+
+PATIENCE = 30.0
+"""Seconds a hook may take for one decision."""
+
+Point: TypeAlias = StepBegins | StepEnded | ToolAsked | ToolDone | LimitReached
+
+Tell: TypeAlias = Callable[[NoticeType, str, str, dict[str, str]], None]
+"""Tells the watchers: what the notice is about, which event, one line, the facts."""
+
+POINTS: Mapping[type[Point], tuple[str, tuple[type[Decision], ...]]] = MappingProxyType(
+    {
+        StepBegins: ("before_step", (AddNote, EndRun)),
+        StepEnded: ("after_step", (Summary,)),
+        ToolAsked: ("before_tool", (Rewrite, Refuse, NeedsApproval)),
+        ToolDone: ("after_tool", (Output,)),
+        LimitReached: ("on_limit", (Extend,)),
+    }
+)
+"""The method that is asked about each thing, and the decisions it may give."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ruling:
+    """What the hooks say of a call: the arguments if they rewrote them, and what stands against running it now."""
+
+    arguments: Mapping[str, Json] | None = None
+    against: Refuse | NeedsApproval | None = None
+
+
+class HookChain:
+    """The hooks of one agent, on one event loop. False when there are none."""
+
+    def __init__(self, hooks: Iterable[Hooks], tell: Tell, patience: float = PATIENCE) -> None:
+        """Keep those that do something at each point; `patience` in seconds a decision."""
+        hooks = tuple(hooks)
+        self._asked = {kind: tuple(h for h in hooks if overrides(h, name)) for kind, (name, _) in POINTS.items()}
+        self._tell = tell
+        self._patience = patience
+        self._threads = Threads()
+
+    def __bool__(self) -> bool:
+        """Whether any hook does anything."""
+        return any(self._asked.values())
+
+    async def before_step(self, step: StepBegins) -> AddNote | EndRun | None:
+        """The first decision. A hook that fails ends the run: nobody knows what it would have forbidden."""
+        for hook in self._asked[StepBegins]:
+            try:
+                decision = await self._ask(hook, step)
+            except HookFailed as error:
+                return EndRun(str(error))
+            if isinstance(decision, AddNote | EndRun):
+                return decision
+        return None
+
+    async def after_step(self, step: StepEnded) -> Summary | None:
+        """The last summary; each hook sees that of the one before it."""
+        last: Summary | None = None
+        for hook in self._asked[StepEnded]:
+            decision = await self._ask_kindly(hook, step)
+            if isinstance(decision, Summary):
+                last, step = decision, replace(step, summary=decision.text)
+        return last
+
+    async def before_tool(self, call: ToolAsked, *, approved: bool = False) -> Ruling:
+        """The first decision against the call; each hook sees the arguments as the one before it left them.
+
+        Args:
+            call: What is about to run.
+            approved: A person has allowed it, so that none of the hooks needs to ask for that.
+
+        Raises:
+            HookFailed: A hook failed, so the call must not run.
+        """
+        arguments: Mapping[str, Json] | None = None
+        for hook in self._asked[ToolAsked]:
+            match await self._ask(hook, deepcopy(call)):  # what one hook changes in place, the next must not see
+                case Rewrite(arguments=arguments):
+                    call = replace(call, arguments=arguments)
+                case NeedsApproval() if approved:
+                    pass
+                case Refuse() | NeedsApproval() as against:
+                    return Ruling(arguments, against)
+                case _:
+                    pass
+        return Ruling(arguments)
+
+    async def after_tool(self, result: ToolDone) -> Output | None:
+        """The last output; each hook sees that of the one before it."""
+        last: Output | None = None
+        for hook in self._asked[ToolDone]:
+            decision = await self._ask_kindly(hook, result)
+            if isinstance(decision, Output):
+                last, result = decision, replace(result, output=decision.text)
+        return last
+
+    async def on_limit(self, limit: LimitReached) -> Extend | None:
+        """The first extension, where the limit can be extended."""
+        for hook in self._asked[LimitReached]:
+            decision = await self._ask_kindly(hook, limit)
+            if not isinstance(decision, Extend):
+                continue
+            if limit.limit is Limit.ROUNDS:
+                return decision
+            why = f"{named(hook)}.on_limit cannot extend {limit.limit}: only {Limit.ROUNDS} can be extended."
+            self._tell(NoticeType.AGENT, "hook_ignored", why, {"hook": named(hook), "point": "on_limit"})
+        return None
+
+    async def _ask_kindly(self, hook: Hooks, point: Point) -> Decision | None:
+        """A hook's decision; none when it fails, which has been told."""
+        try:
+            return await self._ask(hook, point)
+        except HookFailed:
+            return None
+
+    async def _ask(self, hook: Hooks, point: Point) -> Decision | None:
+        """A hook's decision.
+
+        Raises:
+            HookFailed: It raised, took too long, or decided what it cannot at this point; the watchers know.
+        """
+        name, kinds = POINTS[type(point)]
+        deadline = asyncio.timeout(self._patience)
+        try:
+            async with deadline:
+                return checked(await apart(self._answer(getattr(hook, name), point)), kinds)
+        # As with a tool: what leaves a coroutine as a KeyboardInterrupt or SystemExit would end the agent's loop.
+        except BaseException as error:
+            if ends_the_caller(error):
+                raise
+            late = isinstance(error, TimeoutError) and deadline.expired()
+            reason = f"it took longer than {self._patience:g} seconds" if late else sentence(error)
+            raise self._failed(hook, name, reason, error) from error
+
+    async def _answer(self, method: Callable[[Point], Answer[Decision]], point: Point) -> Decision | None:
+        if iscoroutinefunction(method):
+            answer = cast("Answer[Decision]", method(point))
+        else:
+            answer = await self._in_thread(method, point)
+        return await answer if isawaitable(answer) else answer
+
+    async def _in_thread(self, method: Callable[[Point], Answer[Decision]], point: Point) -> Answer[Decision]:
+        async with self._threads.turn():
+            if self._threads.spent:
+                raise RuntimeError("too many earlier hooks are stuck in their threads")
+            return cast("Answer[Decision]", await self._threads.run(partial(method, point)))
+
+    def _failed(self, hook: Hooks, name: str, reason: str, cause: BaseException) -> HookFailed:
+        """The error for a hook's failure, once it has been told."""
+        failure = HookFailed(hook=named(hook), point=name, reason=reason)
+        log.warning("%s", failure, exc_info=cause)
+        facts = {"hook": failure.hook, "point": name, "reason": reason}
+        self._tell(NoticeType.AGENT, "hook_failed", str(failure), facts)
+        return failure
+
+
+def checked(decision: Decision | None, kinds: tuple[type[Decision], ...]) -> Decision | None:
+    """A hook's decision, if its point has such.
+
+    Raises:
+        TypeError: It has not.
+    """
+    if decision is None or isinstance(decision, kinds):
+        return decision
+    raise TypeError(f"it gave a {type(decision).__name__}, not {', '.join(kind.__name__ for kind in kinds)} or None")
+
+
+def overrides(hook: Hooks, name: str) -> bool:
+    """Whether a hook does anything at a point."""
+    return getattr(type(hook), name) is not getattr(Hooks, name)
+
+
+def named(hook: Hooks) -> str:
+    """What a hook is called."""
+    return type(hook).__name__

@@ -1,0 +1,245 @@
+"""Hooks: code of the user's that an agent asks at certain points, and that answers with a decision.
+
+    class Careful(Hooks):
+        def before_tool(self, call: ToolAsked) -> NeedsApproval | None:
+            return NeedsApproval("it deletes files") if call.tool == "delete" else None
+
+    agent = create_agent(..., hooks=(Careful(),))
+
+They run in the agent's process, one after the other in the order given. An `async def` runs on the agent's loop, any
+other in a thread. A hook that raises, takes longer than 30 seconds or decides what its point does not know has failed,
+which a notice (`agent.hook_failed`) and the log say: a call it stood before does not run, a Step it stood before ends
+the run, and anything else goes on as if it had decided nothing.
+"""
+
+import json
+from collections.abc import Awaitable, Mapping
+from dataclasses import dataclass, fields
+from typing import ClassVar, TypeAlias, TypeVar, cast
+
+from ..protocols.ids import AgentId, RunId
+from ..protocols.messages import Json
+from ..protocols.outcome import Limit
+from .tools.text import clean
+
+__all__ = (
+    "AddNote",
+    "Decision",
+    "EndRun",
+    "Extend",
+    "Hooks",
+    "LimitReached",
+    "NeedsApproval",
+    "Output",
+    "Refuse",
+    "Rewrite",
+    "StepBegins",
+    "StepEnded",
+    "Summary",
+    "ToolAsked",
+    "ToolDone",
+)
+
+T = TypeVar("T")
+
+Answer: TypeAlias = T | Awaitable[T | None] | None
+"""What a hook gives back; None: it has nothing against what would happen without it."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepBegins:
+    """A Step is about to begin.
+
+    Attributes:
+        step: Steps of the agent's life so far, this one included.
+        node: The plan node it works on; empty without a plan.
+    """
+
+    agent: AgentId
+    run: RunId
+    step: int
+    node: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepEnded:
+    """A Step has ended.
+
+    Attributes:
+        step: Steps of the agent's life so far.
+        node: The plan node it worked on; empty without a plan.
+        summary: What the plan will say that the node came to; empty without a plan.
+    """
+
+    agent: AgentId
+    run: RunId
+    step: int
+    node: str = ""
+    summary: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolAsked:
+    """The model calls a tool, with arguments that the tool takes. Changing them in place changes nothing."""
+
+    agent: AgentId
+    run: RunId
+    step: int
+    tool: str
+    arguments: Mapping[str, Json]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class ToolDone:
+    """A call has run; `output` is what the model would read, and `failed` whether that tells of a failure."""
+
+    agent: AgentId
+    run: RunId
+    step: int
+    tool: str
+    arguments: Mapping[str, Json]
+    output: str
+    failed: bool = False
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class LimitReached:
+    """A limit would end the run; `reason` is the sentence that says how."""
+
+    agent: AgentId
+    run: RunId
+    step: int
+    limit: Limit
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Worded:
+    """A decision made of texts that say something. Lone surrogates, which no request can carry, are replaced."""
+
+    may_be_empty: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        """Check the texts.
+
+        Raises:
+            TypeError: One is no text.
+            ValueError: One says nothing.
+        """
+        for field in fields(self):
+            text: object = getattr(self, field.name)
+            where = f"{type(self).__name__}.{field.name}"
+            if not isinstance(text, str):
+                raise TypeError(f"{where} must be a text, not a {type(text).__name__}")
+            if not text.strip() and not self.may_be_empty:
+                raise ValueError(f"{where} must say something")
+            object.__setattr__(self, field.name, clean(text))
+
+
+@dataclass(frozen=True, slots=True)
+class AddNote(Worded):
+    """Add a user note before the Step."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class EndRun(Worded):
+    """End the run as stopped."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Summary(Worded):
+    """Have the plan say this of the node."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Rewrite:
+    """Call the tool with these arguments. They are validated as the model's own are."""
+
+    arguments: Mapping[str, Json]
+
+    def __post_init__(self) -> None:
+        """Keep a copy of what JSON can say.
+
+        Raises:
+            TypeError: It is no mapping, or it holds what is no JSON value.
+            ValueError: It holds itself.
+        """
+        given = cast("object", self.arguments)
+        if not isinstance(given, Mapping):
+            raise TypeError(f"Rewrite.arguments must be a mapping, not a {type(given).__name__}")
+        object.__setattr__(self, "arguments", json.loads(json.dumps(dict(self.arguments))))
+
+
+@dataclass(frozen=True, slots=True)
+class Refuse(Worded):
+    """Do not run the call. The model reads `Cancelled: <reason>`."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class NeedsApproval(Worded):
+    """Hold the call until a person allows or refuses it; `reason` is for that person."""
+
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Output(Worded):
+    """Have the model read this. A text that begins `ERROR` tells of a failure."""
+
+    text: str
+
+    may_be_empty: ClassVar[bool] = True
+
+
+@dataclass(frozen=True, slots=True)
+class Extend:
+    """Let the run go on for so many more rounds."""
+
+    rounds: int
+
+    def __post_init__(self) -> None:
+        """Refuse what is no extension.
+
+        Raises:
+            ValueError: It is below 1, or no whole number.
+        """
+        if type(self.rounds) is not int or self.rounds < 1:  # a bool is no number of rounds
+            raise ValueError(f"Extend.rounds must be a whole number of at least 1, not {self.rounds!r}")
+
+
+Decision: TypeAlias = AddNote | EndRun | Summary | Rewrite | Refuse | NeedsApproval | Output | Extend
+
+
+class Hooks:
+    """What to override. A method is sync or async, and gives a decision or None.
+
+    One object may serve many calls at once, in threads where its methods are sync. On Ray it goes to the agent's
+    process by pickle, so what it holds must be picklable.
+    """
+
+    def before_step(self, step: StepBegins) -> Answer[AddNote | EndRun]:
+        """Before a Step begins: add a note to it, or end the run."""
+
+    def after_step(self, step: StepEnded) -> Answer[Summary]:
+        """After a Step has ended: say in other words what its plan node came to."""
+
+    def before_tool(self, call: ToolAsked) -> Answer[Rewrite | Refuse | NeedsApproval]:
+        """Before a call runs: rewrite its arguments, refuse it, or have a person decide.
+
+        A call that a person has allowed comes here once more before it runs: it may still be refused, and where it was
+        rewritten it must be so again.
+        """
+
+    def after_tool(self, result: ToolDone) -> Answer[Output]:
+        """After a call has run: replace what the model reads of it."""
+
+    def on_limit(self, limit: LimitReached) -> Answer[Extend]:
+        """When a limit would end the run: extend it. Only `agent_tool_call_limit` can be extended."""

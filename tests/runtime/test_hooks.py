@@ -1,0 +1,258 @@
+"""Hooks decide in order, and one that fails is told and spreads no further than its point."""
+
+import asyncio
+import logging
+import threading
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import pytest
+
+from amrita_fleet.protocols.ids import AgentId, RunId
+from amrita_fleet.protocols.messages import Json
+from amrita_fleet.protocols.notices import NoticeType
+from amrita_fleet.protocols.outcome import Limit
+from amrita_fleet.runtime.errors import HookFailed
+from amrita_fleet.runtime.hook_chain import HookChain, Ruling
+from amrita_fleet.runtime.hooks import (
+    AddNote,
+    EndRun,
+    Extend,
+    Hooks,
+    LimitReached,
+    NeedsApproval,
+    Output,
+    Refuse,
+    Rewrite,
+    StepBegins,
+    StepEnded,
+    Summary,
+    ToolAsked,
+    ToolDone,
+)
+
+pytestmark = pytest.mark.anyio
+
+ANA, RUN = AgentId("ana"), RunId("ana.1.1")
+BEGINS = StepBegins(agent=ANA, run=RUN, step=1)
+ENDED = StepEnded(agent=ANA, run=RUN, step=1, node="a", summary="Read a")
+DONE = ToolDone(agent=ANA, run=RUN, step=1, tool="add", arguments={"a": 1}, output="2")
+SPENT = LimitReached(agent=ANA, run=RUN, step=1, limit=Limit.ROUNDS)
+
+Decide = Callable[[Any], Any]
+
+
+def asked(**arguments: Json) -> ToolAsked:
+    return ToolAsked(agent=ANA, run=RUN, step=1, tool="add", arguments=arguments)
+
+
+class Say(Hooks):
+    """Decides at each point what it is told, and keeps what it was asked about."""
+
+    def __init__(self, decide: Decide) -> None:
+        self.decide = decide
+        self.seen: list[Any] = []
+
+    async def _say(self, point: object) -> Any:  # noqa: ANN401
+        self.seen.append(point)
+        return self.decide(point)
+
+    before_step = after_step = before_tool = after_tool = on_limit = _say
+
+
+def always(decision: object) -> Say:
+    return Say(lambda _point: decision)
+
+
+class Told:
+    """The watchers' end."""
+
+    def __init__(self) -> None:
+        self.notices: list[tuple[str, Mapping[str, str]]] = []
+
+    def __call__(self, kind: NoticeType, extra: str, text: str, data: dict[str, str]) -> None:
+        assert text
+        self.notices.append((f"{kind}.{extra}", data))
+
+    @property
+    def kinds(self) -> list[str]:
+        return [kind for kind, _ in self.notices]
+
+
+def chain(*hooks: Hooks) -> HookChain:
+    return HookChain(hooks, Told())
+
+
+async def test_hooks_that_override_nothing_decide_nothing_and_count_as_none() -> None:
+    assert not chain(Hooks())
+    assert await chain(Hooks()).before_step(BEGINS) is None
+    assert await chain(Hooks()).before_tool(asked(a=1)) == Ruling()
+    assert chain(Hooks(), always(None))
+
+
+async def test_a_sync_hook_runs_in_a_thread_and_an_async_one_on_the_loop() -> None:
+    class Where(Hooks):
+        def before_step(self, step: StepBegins) -> AddNote:
+            return AddNote(f"{step.step} {threading.current_thread() is threading.main_thread()}")
+
+        async def after_step(self, step: StepEnded) -> Summary:
+            return Summary(f"{step.node} {threading.current_thread() is threading.main_thread()}")
+
+    assert await chain(Where()).before_step(BEGINS) == AddNote("1 False")
+    assert await chain(Where()).after_step(ENDED) == Summary("a True")
+
+
+@pytest.mark.parametrize("decision", [AddNote("mind the gap"), EndRun("it is late")])
+async def test_the_first_decision_before_a_step_stands(decision: object) -> None:
+    silent, after = always(None), always(AddNote("too late"))
+    assert await chain(silent, always(decision), after).before_step(BEGINS) == decision
+    assert (silent.seen, after.seen) == ([BEGINS], [])
+
+
+async def test_rewrites_of_arguments_chain() -> None:
+    def plus_one(call: ToolAsked) -> Rewrite:
+        number = call.arguments["a"]
+        assert isinstance(number, int)
+        return Rewrite({"a": number + 1})
+
+    last = always(None)
+    assert await chain(Say(plus_one), Say(plus_one), last).before_tool(asked(a=1)) == Ruling({"a": 3})
+    assert last.seen == [asked(a=3)]
+
+
+@pytest.mark.parametrize("against", [Refuse("not today"), NeedsApproval("it costs")])
+async def test_the_first_word_against_a_call_stands_and_keeps_the_rewrites_before_it(against: object) -> None:
+    after = always(Refuse("never"))
+    ruling = await chain(always(Rewrite({"a": 2})), always(against), after).before_tool(asked(a=1))
+    assert ruling == Ruling({"a": 2}, against)  # type: ignore[arg-type]
+    assert after.seen == []
+
+
+async def test_a_call_that_is_approved_needs_no_approval_but_may_be_refused() -> None:
+    hooks = chain(always(NeedsApproval("it costs")), always(Rewrite({"a": 2})), always(Refuse("never")))
+    assert await hooks.before_tool(asked(a=1), approved=True) == Ruling({"a": 2}, Refuse("never"))
+
+
+async def test_outputs_and_summaries_chain() -> None:
+    outputs = chain(
+        Say(lambda done: Output(f"{done.output}!")), always(None), Say(lambda done: Output(f"<{done.output}>"))
+    )
+    assert await outputs.after_tool(DONE) == Output("<2!>")
+    summaries = chain(Say(lambda step: Summary(f"{step.summary}.")), Say(lambda step: Summary(step.summary.upper())))
+    assert await summaries.after_step(ENDED) == Summary("READ A.")
+
+
+async def test_only_the_limit_of_rounds_is_extended_and_the_watchers_learn_of_others() -> None:
+    told = Told()
+    hooks = HookChain([always(Extend(3))], told)
+    assert await hooks.on_limit(SPENT) == Extend(3)
+    assert told.notices == []
+    tokens = LimitReached(agent=ANA, run=RUN, step=1, limit=Limit.TOKENS)
+    assert await hooks.on_limit(tokens) is None
+    assert told.notices == [("agent.hook_ignored", {"hook": "Say", "point": "on_limit"})]
+
+
+class Broken(Hooks):
+    """Fails at every point, in a way of its own."""
+
+    async def before_step(self, step: StepBegins) -> None:
+        raise ValueError("no step")
+
+    def after_step(self, step: StepEnded) -> None:
+        raise SystemExit(3)
+
+    async def before_tool(self, call: ToolAsked) -> None:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+
+    async def after_tool(self, result: ToolDone) -> Summary:  # type: ignore[override]  # pyright: ignore
+        return Summary("of no tool")
+
+    async def on_limit(self, limit: LimitReached) -> Extend:
+        return Extend(0)
+
+
+async def test_a_hook_that_fails_is_told_and_logged_and_the_others_still_count(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    told = Told()
+    hooks = HookChain([Broken(), always(None)], told)
+    with caplog.at_level(logging.WARNING):
+        assert await hooks.before_step(BEGINS) == EndRun("The hook Broken.before_step failed: ValueError: no step.")
+        with pytest.raises(HookFailed, match="it cancelled the task that it ran in") as failure:
+            await hooks.before_tool(asked(a=1))
+        assert await HookChain([Broken(), always(Summary("S"))], told).after_step(ENDED) == Summary("S")
+        assert await HookChain([Broken(), always(Output("O"))], told).after_tool(DONE) == Output("O")
+        assert await HookChain([Broken(), always(Extend(1))], told).on_limit(SPENT) == Extend(1)
+    assert (failure.value.hook, failure.value.point) == ("Broken", "before_tool")
+    assert told.kinds == ["agent.hook_failed"] * 5
+    reasons = {data["point"]: data["reason"] for _, data in told.notices}
+    assert reasons["after_step"] == "TaskLeft: SystemExit was raised in a task"
+    assert reasons["after_tool"] == "TypeError: it gave a Summary, not Output or None"
+    assert reasons["on_limit"] == "ValueError: Extend.rounds must be a whole number of at least 1, not 0"
+    assert len(caplog.records) == 5
+
+
+async def test_a_hook_has_only_so_much_time() -> None:
+    class Slow(Hooks):
+        async def before_step(self, step: StepBegins) -> None:
+            await asyncio.Event().wait()
+
+    ended = await HookChain([Slow()], Told(), patience=0.001).before_step(BEGINS)
+    assert ended == EndRun("The hook Slow.before_step failed: it took longer than 0.001 seconds.")
+
+
+async def test_a_time_out_of_the_hooks_own_is_named_as_one() -> None:
+    class Hasty(Hooks):
+        async def before_step(self, step: StepBegins) -> None:
+            raise TimeoutError("the policy server is slow")
+
+    ended = await chain(Hasty()).before_step(BEGINS)
+    assert ended == EndRun("The hook Hasty.before_step failed: TimeoutError: the policy server is slow.")
+
+
+async def test_the_end_of_the_caller_is_no_failure_of_the_hook() -> None:
+    begun, told = asyncio.Event(), Told()
+
+    class Waiting(Hooks):
+        async def before_step(self, step: StepBegins) -> None:
+            begun.set()
+            await asyncio.Event().wait()
+
+    task = asyncio.create_task(HookChain([Waiting()], told).before_step(BEGINS))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert told.notices == []
+
+
+@pytest.mark.parametrize(
+    ("make", "sentence"),
+    [
+        (lambda: AddNote(3), "AddNote.text must be a text, not a int"),  # type: ignore[arg-type]
+        (lambda: Refuse(" "), "Refuse.reason must say something"),
+        (lambda: NeedsApproval(""), "NeedsApproval.reason must say something"),
+        (lambda: Rewrite("a"), "Rewrite.arguments must be a mapping, not a str"),  # type: ignore[arg-type]
+        (lambda: Rewrite({"a": object()}), "not JSON serializable"),  # type: ignore[dict-item]
+        (lambda: Extend(True), "Extend.rounds must be a whole number"),
+    ],
+)
+def test_a_decision_that_cannot_be_carried_out_is_refused_where_it_is_made(
+    make: Callable[[], object], sentence: str
+) -> None:
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        make()
+
+
+def test_a_decision_holds_what_a_request_can_carry_and_no_one_can_change_it() -> None:
+    arguments: dict[str, Json] = {"paths": ["a"]}
+    rewrite = Rewrite(arguments)
+    paths = arguments["paths"]
+    assert isinstance(paths, list)
+    paths.append("b")
+    assert rewrite.arguments == {"paths": ["a"]}
+    assert AddNote("a\ud800b").text == "a\ufffdb"
+    assert Output("").text == ""

@@ -1,0 +1,280 @@
+"""A tool call between the hooks: what runs, what is held, and what the model reads."""
+
+import asyncio
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from amrita_fleet import Tool, tool
+from amrita_fleet.protocols.checkin import AgentStatus
+from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
+from amrita_fleet.protocols.mail import Receipt
+from amrita_fleet.protocols.messages import Json, ToolCall
+from amrita_fleet.runtime.config import AmritaConfig
+from amrita_fleet.runtime.errors import AgentUnknown
+from amrita_fleet.runtime.hook_chain import HookChain
+from amrita_fleet.runtime.hooks import Hooks, NeedsApproval, Output, Refuse, Rewrite, ToolAsked, ToolDone
+from amrita_fleet.runtime.tools.executor import Executor
+from amrita_fleet.runtime.tools.output import ToolContext, ToolOutput, WaitAsked
+from amrita_fleet.runtime.tools.registry import Toolbox
+from amrita_fleet.runtime.workbench import Held, Workbench
+
+pytestmark = pytest.mark.anyio
+
+
+class LoneChannel:
+    """The channel of an agent without peers."""
+
+    async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:
+        raise AgentUnknown(name=recipient)
+
+    async def receipt(self, message: MessageId) -> Receipt | None:
+        return None
+
+    async def peers(self) -> tuple[AgentStatus, ...]:
+        return ()
+
+
+CONTEXT = ToolContext(AgentId("ana"), Incarnation(1), RunId("ana.1.1"), 3, 7, LoneChannel())
+
+
+@tool
+async def add(a: int, b: int = 1) -> int:
+    return a + b
+
+
+@tool(approval=True)
+async def delete(path: str) -> str:
+    return f"deleted {path}"
+
+
+@tool(parameters={"type": "object", "properties": {"a": {"type": "integer"}}})
+async def raw(**given: Json) -> str:
+    return f"{given}"
+
+
+class Around(Hooks):
+    """Decides before and after a call, and keeps what it saw."""
+
+    def __init__(
+        self, before: Callable[[ToolAsked], Any] | None = None, after: Callable[[ToolDone], Any] | None = None
+    ) -> None:
+        self.before = before
+        self.after = after
+        self.asked: list[ToolAsked] = []
+        self.done: list[ToolDone] = []
+
+    async def before_tool(self, call: ToolAsked) -> Rewrite | Refuse | NeedsApproval | None:
+        self.asked.append(call)
+        return self.before(call) if self.before else None
+
+    async def after_tool(self, result: ToolDone) -> Output | None:
+        self.done.append(result)
+        return self.after(result) if self.after else None
+
+
+def bench(*hooks: Hooks, tools: tuple[Tool, ...] = (add, delete, raw), output_bytes: int = 1024) -> Workbench:
+    chain = HookChain(hooks, lambda _kind, _extra, _text, _data: None)
+    return Workbench(Toolbox(tools, AmritaConfig()), Executor(output_bytes=output_bytes), chain)
+
+
+def call(name: str, arguments: str) -> ToolCall:
+    return ToolCall("c1", name, arguments)
+
+
+async def run(workbench: Workbench, name: str, arguments: str, *, approved: bool = False) -> ToolOutput | Held:
+    return await workbench.run(call(name, arguments), CONTEXT, approved=approved)
+
+
+async def test_a_call_runs() -> None:
+    assert await run(bench(), "add", '{"a": 2}') == ToolOutput("3")
+
+
+async def test_an_unknown_tool_is_an_output_that_names_those_near() -> None:
+    output = await run(bench(), "ad", "{}")
+    assert output == ToolOutput.failure("There is no tool named 'ad'. Near: add.")
+
+
+async def test_hooks_see_a_call_and_its_output_as_data() -> None:
+    hook = Around()
+    assert await run(bench(hook), "add", ' {"a": "2"} ') == ToolOutput("3")
+    assert hook.asked == [
+        ToolAsked(agent=AgentId("ana"), run=RunId("ana.1.1"), step=3, tool="add", arguments={"a": "2"})
+    ]
+    assert [(done.output, done.failed) for done in hook.done] == [("3", False)]
+
+
+async def test_arguments_that_the_tool_does_not_take_are_no_question_for_hooks_or_people() -> None:
+    hook = Around()
+    output = await run(bench(hook), "add", '{"a": "two"}')
+    assert isinstance(output, ToolOutput)
+    assert output.content.startswith("ERROR: The arguments of add are wrong: 'a'")
+    assert hook.asked == []
+    refused = await run(bench(), "delete", '{"file": "x"}')
+    assert isinstance(refused, ToolOutput)
+    assert refused.failed
+    assert not bench().facts(call("delete", '{"file": "x"}')).approval
+
+
+async def test_a_validator_that_breaks_is_an_output() -> None:
+    class Picky:
+        @classmethod
+        def __get_pydantic_core_schema__(cls, _source: object, _handler: object) -> object:
+            from pydantic_core import core_schema
+
+            def check(_value: object) -> object:
+                raise KeyError("picky")
+
+            return core_schema.no_info_plain_validator_function(check)
+
+        @classmethod
+        def __get_pydantic_json_schema__(cls, _schema: object, _handler: object) -> dict[str, Json]:
+            return {"type": "string"}
+
+    @tool(approval=True)
+    async def pick(a: Picky) -> str:
+        return str(a)
+
+    output = await run(bench(tools=(pick,)), "pick", '{"a": "x"}')
+    assert output == ToolOutput.failure("KeyError: 'picky'")
+
+
+async def test_a_hook_rewrites_what_runs() -> None:
+    hook = Around(before=lambda _call: Rewrite({"a": 10}))
+    assert await run(bench(hook), "add", '{"a": 2}') == ToolOutput("11")
+    assert hook.done[0].arguments == {"a": 10}
+
+
+async def test_a_rewritten_call_is_validated_as_the_models_own_is() -> None:
+    output = await run(bench(Around(before=lambda _call: Rewrite({"b": 1}))), "add", '{"a": 2}')
+    assert isinstance(output, ToolOutput)
+    assert output.failed
+    assert output.content.startswith("ERROR: A hook rewrote the call. The arguments of add are wrong: 'a' is missing")
+
+
+async def test_what_runs_is_what_the_hooks_have_seen() -> None:
+    hook = Around()
+    output = await run(bench(hook), "raw", '{"a": 1, "a": 2}')
+    assert hook.asked[0].arguments == {"a": 2}
+    assert output == ToolOutput("{'a': 2}")
+
+
+async def test_changing_the_arguments_in_place_changes_nothing() -> None:
+    def spoil(asked: ToolAsked) -> None:
+        assert isinstance(asked.arguments, dict)
+        asked.arguments["a"] = 100
+
+    after = Around()
+    assert await run(bench(Around(before=spoil), after), "add", '{"a": 2}') == ToolOutput("3")
+    assert after.asked[0].arguments == {"a": 2}
+
+
+async def test_a_refused_call_does_not_run_and_says_so() -> None:
+    hook = Around(before=lambda _call: Refuse("not on Sundays"))
+    assert await run(bench(hook), "add", '{"a": 2}') == ToolOutput("Cancelled: not on Sundays")
+    assert hook.done == []
+
+
+async def test_a_hook_that_fails_keeps_the_call_from_running() -> None:
+    def fail(_call: ToolAsked) -> None:
+        raise ValueError("no policy")
+
+    hook = Around(before=fail)
+    output = await run(bench(hook), "add", '{"a": 2}')
+    sentence = "add was not run. The hook Around.before_tool failed: ValueError: no policy."
+    assert output == ToolOutput.failure(sentence)
+    assert hook.done == []
+
+
+async def test_a_marked_tool_is_held_before_hooks_only_where_there_are_none() -> None:
+    assert bench().facts(call("delete", '{"path": "x"}')).approval
+    assert not bench(Around()).facts(call("delete", '{"path": "x"}')).approval
+    assert not bench().facts(call("add", '{"a": 1}')).approval
+    for workbench in (bench(), bench(Around())):
+        assert await run(workbench, "delete", '{"path": "x"}') == Held("delete is marked as needing approval")
+        assert await run(workbench, "delete", '{"path": "x"}', approved=True) == ToolOutput("deleted x")
+
+
+async def test_what_a_hook_refuses_no_person_is_asked_about() -> None:
+    hook = Around(before=lambda _call: Refuse("never"))
+    assert await run(bench(hook), "delete", '{"path": "x"}') == ToolOutput("Cancelled: never")
+
+
+async def test_a_held_call_is_rewritten_again_when_it_runs() -> None:
+    rewrite, ask = (
+        Around(before=lambda _call: Rewrite({"a": 10})),
+        Around(before=lambda _call: NeedsApproval("it costs")),
+    )
+    workbench = bench(rewrite, ask)
+    assert await run(workbench, "add", '{"a": 2}') == Held(
+        'it costs (a hook rewrote the arguments to {"a":10})',
+    )
+    assert ask.done == []
+    assert await run(workbench, "add", '{"a": 2}', approved=True) == ToolOutput("11")
+
+
+async def test_an_approved_call_may_still_be_refused() -> None:
+    hook = Around(before=lambda _call: Refuse("too late"))
+    assert await run(bench(hook), "delete", '{"path": "x"}', approved=True) == ToolOutput("Cancelled: too late")
+
+
+async def test_what_a_hook_writes_is_bounded_and_cleaned_and_the_wait_is_kept() -> None:
+    @tool
+    async def wait() -> ToolOutput:
+        return ToolOutput("ERROR: no news", failed=True, wait=WaitAsked(seconds=5))
+
+    hook = Around(after=lambda _done: Output("\ud800" + "x" * 5000))
+    output = await run(bench(hook, tools=(wait,)), "wait", "")
+    assert isinstance(output, ToolOutput)
+    assert (output.failed, output.wait) == (False, WaitAsked(seconds=5))
+    assert output.content.startswith("\ufffdxxx")
+    assert len(output.content.encode()) <= 1024
+    assert hook.done[0].failed
+    worse = await run(bench(Around(after=lambda _done: Output("ERROR: so there"))), "add", '{"a": 1}')
+    assert worse == ToolOutput("ERROR: so there", failed=True)
+
+
+async def test_a_tool_that_cancels_its_own_task_has_failed() -> None:
+    @tool
+    async def give_up() -> str:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        await asyncio.sleep(0)
+        return "never"
+
+    output = await run(bench(tools=(give_up,)), "give_up", "")
+    assert output == ToolOutput.failure("give_up cancelled itself.")
+
+
+async def test_the_drivers_cancellation_comes_out_and_reaches_the_tool() -> None:
+    begun, ended = asyncio.Event(), asyncio.Event()
+
+    @tool
+    async def hold() -> str:
+        begun.set()
+        try:
+            await asyncio.Event().wait()
+        finally:
+            ended.set()
+        return "never"
+
+    task = asyncio.create_task(run(bench(tools=(hold,)), "hold", ""))
+    await begun.wait()
+    task.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert ended.is_set()
+
+
+def test_the_facts_of_a_call_are_its_signature_and_its_tools_marks() -> None:
+    @tool(polling=True)
+    async def poll(a: int) -> int:
+        return a
+
+    workbench = bench(tools=(poll,))
+    known = workbench.facts(call("poll", '{"a": 1}'))
+    assert known.polling
+    assert known.signature == workbench.facts(call("poll", '{ "a":1.0 }')).signature
+    assert not workbench.facts(call("nix", "{}")).polling
