@@ -6,12 +6,10 @@ Sizes are bytes of JSON text, because that is what a request is charged with bef
 import json
 
 from ...protocols.messages import Message, Role, ToolResult, Turn
+from .sizes import FRAME
 from .transcript import Transcript
 
-__all__ = ("last_request", "weight")
-
-FRAME = 64
-"""Bytes of JSON counted around the texts of each turn and of each call."""
+__all__ = ("charge", "last_request")
 
 LINE = 1000
 """The most bytes one output or text may have in a history that was cut."""
@@ -27,19 +25,27 @@ def last_request(transcript: Transcript, size: int) -> tuple[Turn, ...]:
         size: Bytes; at least 1,000.
     """
     turns = transcript.turns
-    if sum(weight(turn) for turn in turns) <= size:
+    if sum(charge(turn) for turn in turns) <= size:
         return turns
     system = next((t for t in turns if isinstance(t, Message) and t.role is Role.SYSTEM), None)
     head = cut(system.content, size // 4) if system else ""
     room = size - length(head) - 2 * FRAME - 2 * length("\n\n")
     prompt = cut(turns[-1].content, room)
     room -= length(prompt)
-    asked = [turn for turn in transcript.of_run[:-1] if isinstance(turn, Message) and turn.role is Role.USER]
-    task = cut(asked[0].content, room // 3) if asked else ""
+    task = cut(asked(transcript), room // 3)
     seen = newest(transcript.of_run[:-1], room - length(task))
     text = "\n\n".join(part for part in (task, seen, prompt) if part)
     messages = (Message(Role.SYSTEM, head),) if head else ()
     return (*messages, Message(Role.USER, text))
+
+
+def asked(transcript: Transcript) -> str:
+    """What the run was asked: its first note. One that stands for turns that are gone is told task first."""
+    notes = [turn for turn in transcript.of_run[:-1] if isinstance(turn, Message) and turn.role is Role.USER]
+    first, recap = notes[0].content if notes else "", transcript.recap
+    if recap is None or first != recap.text:
+        return first
+    return "\n\n".join(part for part in (recap.task, recap.summary, *recap.mails) if part)
 
 
 def newest(turns: tuple[Turn, ...], room: int) -> str:
@@ -60,8 +66,8 @@ def newest(turns: tuple[Turn, ...], room: int) -> str:
     return "\n".join(reversed(lines))
 
 
-def weight(turn: Turn) -> int:
-    """The bytes a turn takes in a request, whatever the wire format."""
+def charge(turn: Turn) -> int:
+    """The most bytes of JSON a turn takes in a request, whatever the wire format."""
     if isinstance(turn, ToolResult):
         return FRAME + length(turn.call_id) + length(turn.content)
     calls = sum(FRAME + length([call.id, call.name, call.arguments, dict(call.extra)]) for call in turn.calls)

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.messages import Message, Role, ToolCall, Turn
-from amrita_fleet.runtime.step.last_answer import last_request, weight
+from amrita_fleet.runtime.step.last_answer import charge, last_request
 from amrita_fleet.runtime.step.transcript import Transcript
 
 from .pairing import flaw
@@ -59,7 +59,7 @@ def test_it_fits_and_is_paired(
 
     turns = last_request(transcript, size)
 
-    assert sum(weight(turn) for turn in turns) <= size
+    assert sum(charge(turn) for turn in turns) <= size
     assert written(turns) <= size
     assert flaw(turns) is None
     assert turns[-1].content.endswith(PROMPT)

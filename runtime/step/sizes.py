@@ -1,0 +1,62 @@
+"""How much room texts and turns take, and texts made shorter.
+
+A size is bytes of UTF-8. It is a measure of how long a history is, quick enough to be kept with each change; what a
+request is charged with before its tokens are known is measured on its JSON (`last_answer`, `budget`).
+"""
+
+import json
+
+from ...protocols.messages import ToolResult, Turn
+
+__all__ = ("FRAME", "shortened", "size_of", "weight")
+
+FRAME = 64
+"""Bytes of JSON counted around the texts of each turn and of each call."""
+
+MARKER = 160
+"""Bytes kept for the line that says what is missing in a text that was cut."""
+
+
+def size_of(text: str) -> int:
+    """Bytes of UTF-8; half a surrogate counts as what stands in for it, which is three."""
+    return len(text) if text.isascii() else len(text.encode(errors="surrogatepass"))
+
+
+def weight(turn: Turn) -> int:
+    """The bytes a turn takes in a request, whatever the wire format."""
+    if isinstance(turn, ToolResult):
+        return FRAME + size_of(turn.call_id) + size_of(turn.content)
+    beside = size_of(turn.reasoning_content or "") + size_of(turn.reasoning_signature or "") + size_of_data(turn.extra)
+    calls = sum(
+        FRAME + size_of(call.id) + size_of(call.name) + size_of(call.arguments) + size_of_data(call.extra)
+        for call in turn.calls
+    )
+    return FRAME + size_of(turn.content) + beside + calls
+
+
+def size_of_data(extra: object) -> int:
+    """Bytes of a provider's own fields; most turns have none, and then nothing is written out."""
+    return size_of(json.dumps(extra, ensure_ascii=False, default=dict)) if extra else 0
+
+
+def shortened(text: str, limit: int, hint: str = "") -> str:
+    """A text of at most `limit` bytes: head and tail, and between them a line that says what is missing.
+
+    The tail stays because the error of a long log stands at its end. Where there is no room for such a line, only
+    the head stays.
+
+    Args:
+        text: Any text.
+        limit: Bytes.
+        hint: What the reader can do to see the rest; at most 80 bytes.
+    """
+    if len(text) * 4 <= limit or size_of(text) <= limit:
+        return text
+    data = text.encode(errors="replace")
+    room = limit - MARKER
+    if room < MARKER:
+        return data[: max(0, limit)].decode(errors="ignore")
+    head = data[: room * 2 // 3].decode(errors="ignore")
+    tail = data[len(data) - room // 3 :].decode(errors="ignore")
+    missing = len(data) - size_of(head) - size_of(tail)
+    return f"{head}\n[... {missing} of {len(data)} bytes are left out here{hint and '; '}{hint} ...]\n{tail}"
