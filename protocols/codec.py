@@ -127,13 +127,14 @@ def reader(expected: Any) -> Reader:
 def generic_reader(origin: Any, args: tuple[Any, ...]) -> Reader:
     """How a type with arguments is read: a union, a tuple of one type, a literal, a mapping."""
     if origin in {typing.Union, types.UnionType}:
-        return union_reader(args)
+        # A union with a dict is Json, which holds itself and is what msgpack gives.
+        return as_is if any(typing.get_origin(arg) is dict for arg in args) else union_reader(args)
     if origin in {tuple, list}:
         item = reader(args[0])
         return lambda value: tuple(item(element) for element in checked(value, list))
     if origin is Literal:
         return lambda value: args[args.index(value)]
-    return mapping_reader if origin is abc.Mapping else as_is  # Json is what msgpack gives
+    return mapping_reader if origin is abc.Mapping else as_is
 
 
 def as_is(value: Any) -> Any:

@@ -5,6 +5,7 @@
     │   ├── DecodeError              bytes that are not ours
     │   ├── VersionMismatch          bytes of another version of ours
     │   └── SecretRefused            a key was about to be written
+    ├── OutputMissing (ValueError)   an outcome without the typed output that was asked for
     ├── PresetInvalid (ValueError)   a preset that cannot work
     │   └── UndefinedAdapter         a protocol name nobody registered
     ├── ProviderError                a model provider refused or failed
@@ -35,6 +36,7 @@ __all__ = (
     "ContextOverflow",
     "DecodeError",
     "FleetError",
+    "OutputMissing",
     "PresetInvalid",
     "ProtocolError",
     "ProviderBusy",
@@ -111,6 +113,16 @@ class SecretRefused(ProtocolError):
         """Keep the facts."""
         super().__init__(f"A secret may not be written: {where}. Give its environment variable's name instead.")
         self.where = where
+
+
+class OutputMissing(FleetError, ValueError):
+    """The outcome of `run` has no output of the type that was asked for, because of `reason`."""
+
+    def __init__(self, *, run: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The run {run} has no such output: {reason}.")
+        self.run = run
+        self.reason = reason
 
 
 class PresetInvalid(FleetError, ValueError):

@@ -1,9 +1,13 @@
 """How a run ended."""
 
+import json
 from dataclasses import dataclass
 from enum import StrEnum
+from typing import Protocol, Self, TypeVar
 
+from .errors import OutputMissing
 from .ids import AgentId, RunId
+from .messages import Json
 
 __all__ = ("Ending", "Limit", "Outcome")
 
@@ -28,6 +32,18 @@ class Limit(StrEnum):
     TIME = "time"
 
 
+class Readable(Protocol):
+    """A pydantic model, as far as an outcome knows one."""
+
+    @classmethod
+    def model_validate_json(cls, json_data: str, /, *, by_alias: bool, by_name: bool) -> Self:
+        """The model that JSON text describes."""
+        ...
+
+
+R = TypeVar("R", bound=Readable)
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a run ended and what it came to.
@@ -40,6 +56,7 @@ class Outcome:
         tokens: Prompt and completion tokens of all its model calls.
         rounds: Model calls that were answered.
         steps: Steps it took.
+        output: The validated value as plain data, where the agent has an output type.
     """
 
     run: RunId
@@ -51,11 +68,28 @@ class Outcome:
     tokens: int = 0
     rounds: int = 0
     steps: int = 0
+    output: Json = None
 
     @property
     def answered(self) -> bool:
         """The run ended by itself, with an answer."""
         return self.ending is Ending.ANSWERED
+
+    def typed(self, model: type[R]) -> R:
+        """The output as an instance of `model`, the agent's output type.
+
+        Raises:
+            OutputMissing: There is none, or it is of another type.
+        """
+        if self.output is None:
+            why = f"; it ended {self} ({self.reason})" if self.reason else "; its agent has no output type"
+            raise OutputMissing(run=self.run, reason=f"look at `outcome.output` before you ask for a value{why}")
+        try:
+            # As JSON, since a strict model takes a date's text from nowhere else; by name, since that is how it stands.
+            return model.model_validate_json(json.dumps(self.output), by_alias=True, by_name=True)
+        except ValueError as error:
+            reason = f"it does not fit {model.__name__}, which is not the agent's output type"
+            raise OutputMissing(run=self.run, reason=reason) from error
 
     def __str__(self) -> str:
         """The ending as one word, or `limit:<which>`."""

@@ -48,7 +48,8 @@ class Workbench:
         if tool is None:
             return CallFacts(signature(call.name, call.arguments))
         needs = tool.approval and not self._hooks and not isinstance(read(tool, call.arguments), ToolOutput)
-        return CallFacts(signature(call.name, call.arguments), polling=tool.polling, approval=needs)
+        known = signature(call.name, call.arguments, tool.labels)
+        return CallFacts(known, polling=tool.polling, approval=needs)
 
     async def run(self, call: ToolCall, context: ToolContext, *, approved: bool) -> ToolOutput | Held:
         """Run one call. Only the caller's own cancellation comes out of it as an exception.

@@ -3,13 +3,16 @@
 import json
 from collections.abc import Mapping
 from types import NoneType
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from ...protocols.messages import Json
 from .digest import NO_ARGUMENTS
 from .flaws import described, refused, shown, unknown
 from .output import ToolOutput
 from .tool import Tool
+
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
 __all__ = ("read_arguments",)
 
@@ -46,10 +49,20 @@ def converted(tool: Tool, text: str) -> dict[str, Any] | ToolOutput:
     try:
         given = tool.model.model_validate_json(text)
     except ValidationError as error:
-        errors = error.errors(include_url=False, include_context=False)
-        return refused(tool, [described(tool, one["type"], one["loc"], one["msg"], one["input"]) for one in errors])
+        return refused(tool, [flaw(tool, one, text) for one in error.errors(include_url=False, include_context=False)])
     fields = type(given).model_fields
     return {str(fields[name].alias): getattr(given, name) for name in given.model_fields_set}
+
+
+def flaw(tool: Tool, error: "ErrorDetails", text: str) -> str:
+    """One flaw of the arguments `text`."""
+    if error["type"] == "json_invalid":
+        return f"they are not valid JSON ({error['msg'].removeprefix('Invalid JSON: ')})"
+    if not error["loc"]:
+        return "they must be one JSON object"
+    if error["type"] == "extra_forbidden" and len(error["loc"]) == 1:
+        return unknown(tool, str(error["loc"][0]))
+    return described(error, json.loads(text))
 
 
 def checked(tool: Tool, schema: Mapping[str, Json], text: str) -> dict[str, Any] | ToolOutput:

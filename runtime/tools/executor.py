@@ -6,17 +6,15 @@ from collections.abc import Mapping
 from contextlib import nullcontext
 from functools import partial
 from inspect import isawaitable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from .arguments import read_arguments
 from .output import ToolContext, ToolOutput
 from .text import as_text, clean, cut
+from .threads import Threads
 from .tool import Tool
 
-if TYPE_CHECKING:
-    from anyio import CapacityLimiter
-
-__all__ = ("Executor", "ends_the_caller", "sentence", "told")
+__all__ = ("Executor", "ends_the_caller", "sentence")
 
 MESSAGE_SHOWN = 2000
 """Characters of an exception's message that the model reads."""
@@ -31,16 +29,15 @@ class Executor:
     which the output and the log say.
     """
 
-    def __init__(self, *, output_bytes: int = 32 * 1024, threads: int = 16) -> None:
+    def __init__(self, *, output_bytes: int = 32 * 1024, threads: Threads | None = None) -> None:
         """Make one.
 
         Args:
-            output_bytes: Bytes of UTF-8 one output may have.
-            threads: Sync calls that run at once.
+            output_bytes: Bytes of UTF-8 one output may have, at least 400.
+            threads: Where sync calls run; None: as many as an agent has.
         """
         self._output_bytes = output_bytes
-        self._threads = threads
-        self._limiter: CapacityLimiter | None = None
+        self._threads = threads or Threads()
         self._turns: dict[str, asyncio.Semaphore] = {}
 
     async def run(self, tool: Tool, arguments: str, context: ToolContext) -> ToolOutput:
@@ -65,7 +62,9 @@ class Executor:
 
     async def _called(self, tool: Tool, given: Mapping[str, Any]) -> ToolOutput:
         """Wait for a turn, then for the result, as long as the tool may take."""
-        async with self._turn(tool):
+        async with self._turn(tool), nullcontext() if tool.on_loop else self._threads.turn():
+            if not tool.on_loop and self._threads.spent:
+                return ToolOutput.failure(f"{tool.name} was not run: too many earlier calls never ended.")
             deadline = asyncio.timeout(tool.timeout)
             try:
                 async with deadline:
@@ -77,16 +76,11 @@ class Executor:
                     raise
                 end = "stopped" if tool.on_loop else "left behind: it may still be running"
                 return ToolOutput.failure(f"{tool.name} took longer than {tool.timeout:g} seconds and was {end}.")
-        return value if isinstance(value, ToolOutput) else told(as_text(value))
+        return shown(tool, value)
 
     async def _in_thread(self, tool: Tool, given: Mapping[str, Any]) -> object:
-        from anyio import CapacityLimiter, to_thread
-
-        if self._limiter is None:
-            self._limiter = CapacityLimiter(self._threads)
-        call = partial(tool.function, **given)
         try:
-            return await to_thread.run_sync(call, abandon_on_cancel=True, limiter=self._limiter)
+            return await self._threads.run(partial(tool.function, **given))
         except asyncio.CancelledError as error:
             if ends_the_caller(error):
                 log.warning("Tool %s was left behind in its thread, where it may still be running.", tool.name)
@@ -108,6 +102,15 @@ class Executor:
 def told(text: str) -> ToolOutput:
     """A result's text. One that begins `ERROR` is a failure by the convention that tools tell models."""
     return ToolOutput(text, failed=text.startswith("ERROR"))
+
+
+def shown(tool: Tool, value: object) -> ToolOutput:
+    """The output for what a tool gave. One that has no text is the author's error; the tool has run all the same."""
+    try:
+        return value if isinstance(value, ToolOutput) else told(as_text(value))
+    except (TypeError, ValueError) as error:
+        log.warning("A result of the tool %s cannot be shown.", tool.name, exc_info=error)
+        return ToolOutput.failure(f"{tool.name} has run, but its result cannot be shown: {error}.")
 
 
 def ends_the_caller(error: BaseException) -> bool:

@@ -1,17 +1,20 @@
-"""What is wrong with a call's arguments, in words that let the model send better ones."""
+"""What is wrong with data a model wrote, in words that let it write better ones."""
 
 import json
 from collections.abc import Mapping, Sequence
 from difflib import get_close_matches
-from typing import cast
+from typing import TYPE_CHECKING, cast
 
 from ...protocols.messages import Json
 from .output import ToolOutput
 from .tool import Tool
 
-__all__ = ("described", "refused", "shown", "unknown")
+if TYPE_CHECKING:
+    from pydantic_core import ErrorDetails
 
-FLAWS_SHOWN = 3
+__all__ = ("described", "listed", "refused", "shown", "unknown")
+
+FLAWS_SHOWN = 20
 """Flaws one error names."""
 
 VALUE_SHOWN = 100
@@ -20,24 +23,49 @@ VALUE_SHOWN = 100
 
 def refused(tool: Tool, flaws: Sequence[str]) -> ToolOutput:
     """The output that names the flaws and what the tool takes."""
-    more = f"; and {len(flaws) - FLAWS_SHOWN} more" if len(flaws) > FLAWS_SHOWN else ""
-    what = "; ".join(flaws[:FLAWS_SHOWN]) + more
     takes = ", ".join(names(tool)) or "no arguments"
-    return ToolOutput.failure(f"The arguments of {tool.name} are wrong: {what}.\nIt takes {takes}.")
+    return ToolOutput.failure(f"The arguments of {tool.name} are wrong: {listed(flaws)}.\nIt takes {takes}.")
 
 
-def described(tool: Tool, kind: str, where: Sequence[int | str], message: str, value: object) -> str:
-    """One of pydantic's errors in words for a model."""
-    path = ".".join(map(str, where))
-    if kind == "json_invalid":
-        return f"they are not valid JSON ({message.removeprefix('Invalid JSON: ')})"
-    if not path:
-        return "they must be one JSON object"
-    if kind == "missing":
-        return f"{path!r} is missing"
-    if kind == "extra_forbidden" and len(where) == 1:
-        return unknown(tool, path)
-    return f"{path!r} is {shown(value)}: {message}"
+def listed(flaws: Sequence[str]) -> str:
+    """The flaws in one line; of very many, how many more there are."""
+    more = f"; and {len(flaws) - FLAWS_SHOWN} more" if len(flaws) > FLAWS_SHOWN else ""
+    return "; ".join(flaws[:FLAWS_SHOWN]) + more
+
+
+def described(error: "ErrorDetails", given: Json) -> str:
+    """One of pydantic's errors in words for a model.
+
+    Args:
+        error: Without its context.
+        given: The data the error is about.
+    """
+    path = located(error, given)
+    if error["type"] == "missing":
+        return f"{path} is missing"
+    if error["type"] == "extra_forbidden":
+        return f"there is no {path}"
+    what = error["msg"].removeprefix("Value error, ").removeprefix("Assertion failed, ")
+    return f"{path} is {shown(error['input'])}: {what}" if path else what
+
+
+def located(error: "ErrorDetails", given: Json) -> str:
+    """The path to the flaw in the data, and of a union which of its forms was tried.
+
+    Pydantic's path has both in one row: what does not lead further into the data is the name of a form.
+    """
+    path, forms, here = list[str](), list[str](), given
+    for part in error["loc"]:
+        if isinstance(here, dict) and str(part) in here:
+            here = here[str(part)]
+        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
+            here = here[part]
+        elif not (error["type"] == "missing" and part == error["loc"][-1]):
+            forms.append(str(part))
+            continue
+        path.append(str(part))
+    tried = f" (as {' '.join(forms)})" if forms else ""
+    return f"{'.'.join(path)!r}{tried}" if path else ""
 
 
 def unknown(tool: Tool, name: str) -> str:

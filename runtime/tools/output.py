@@ -1,12 +1,13 @@
 """What a tool call comes to."""
 
 from dataclasses import dataclass
-from typing import Self
+from types import UnionType
+from typing import Annotated, Self, Union, get_args, get_origin
 
 from ...protocols.ids import AgentId, Incarnation, RunId
 from ..ports import Channel
 
-__all__ = ("ToolContext", "ToolOutput", "WaitAsked")
+__all__ = ("ToolContext", "ToolOutput", "WaitAsked", "wants_context")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,3 +47,9 @@ class ToolContext:
     step: int
     call: int
     channel: Channel
+
+
+def wants_context(hint: object) -> bool:
+    """Whether a parameter annotated so is filled in: with `ToolContext`, or with that or None."""
+    inner = get_args(hint) if get_origin(hint) in {Annotated, Union, UnionType} else ()
+    return hint is ToolContext or any(each is ToolContext for each in inner)

@@ -7,7 +7,7 @@ from typing import Any, get_type_hints
 
 from ..errors import ToolInvalid
 
-__all__ = ("Function", "check_shape", "is_local", "plain_function", "read_hints", "signature_of")
+__all__ = ("Function", "check_shape", "documented", "is_local", "plain_function", "read_hints", "signature_of")
 
 Function = Callable[..., Any]
 
@@ -35,15 +35,18 @@ def check_shape(tool: str, function: Function) -> None:
 
 
 def signature_of(tool: str, function: Function) -> inspect.Signature:
-    """The parameters that a call may name.
+    """The parameters that a call may name: of a partial, what is left to give.
 
     Raises:
         ToolInvalid: There is no signature to read.
     """
     try:
-        return inspect.signature(function)
+        signature = inspect.signature(function)
     except (TypeError, ValueError) as error:
         raise ToolInvalid(tool=tool, reason=f"its parameters cannot be read ({error})") from None
+    # To Python what a partial names is a default; whoever wrote the partial has decided it, and a key stays a secret.
+    given = function.keywords if isinstance(function, partial) else {}
+    return signature.replace(parameters=[one for one in signature.parameters.values() if one.name not in given])
 
 
 def is_local(function: Function) -> bool:
@@ -75,7 +78,23 @@ def read_hints(tool: str, function: Function, names: Mapping[str, Any] | None = 
 
 
 def plain_function(function: Function) -> Function:
-    """The function with the annotations: of a partial, what it completes; of an object, its `__call__`."""
+    """The function with the annotations: of a partial, what it completes; of a class or an object, what is called."""
+    function = completed(function)
+    if inspect.isclass(function):
+        return function.__init__
+    return function if inspect.isroutine(function) else type(function).__call__
+
+
+def documented(function: Function) -> object:
+    """Whose docstring speaks of the function: for an object whose `__call__` has none, its class."""
+    function = completed(function)
+    if inspect.isroutine(function) or inspect.isclass(function):
+        return function
+    return type(function).__call__ if type(function).__call__.__doc__ else type(function)
+
+
+def completed(function: Function) -> Function:
+    """What a partial, perhaps of a partial, completes."""
     while isinstance(function, partial):
         function = function.func
-    return function if inspect.isroutine(function) else type(function).__call__
+    return function

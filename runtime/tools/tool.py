@@ -19,14 +19,14 @@ from dataclasses import MISSING, dataclass, fields
 from functools import cached_property
 from importlib import import_module
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 from ...protocols.messages import Json
 from ...protocols.providers.base import ToolSchema
 from ..errors import ToolInvalid
 from .docstring import read_docstring
-from .output import ToolContext
-from .parameters import Function, check_shape, is_local, plain_function, read_hints
+from .output import wants_context
+from .parameters import Function, check_shape, documented, is_local, read_hints, signature_of
 from .schema import arguments_model, parameters_schema
 
 if TYPE_CHECKING:
@@ -46,14 +46,16 @@ class Tool:
 
     Attributes:
         name: What the model calls it.
-        function: A sync one runs in a thread.
+        function: A sync one runs in a thread; an async one must not block, the agent's other work waits for it.
         description: For the model; empty: the function's docstring.
         parameters: A hand-written JSON Schema of the arguments, of which only the outer level is checked; None: it is
             made from the signature, and arguments are converted to the parameters' types.
         replay: After a crash in mid-call: `"safe"` runs it again, `"never"` tells the model that it may have run.
         polling: Equal calls are no stall as long as their results differ.
+        labels: Parameters that only name a call, as a title or a counter does: calls that differ in nothing else are
+            equal.
         timeout: Seconds one call may take; None: no limit.
-        concurrency: Calls that one agent runs at once; None: no limit.
+        concurrency: Calls that one agent runs at once, those left behind after their time not counted; None: no limit.
         approval: A call runs only once a person has allowed it.
         enable_if: Whether an agent gets it, told from its configuration (or, without a parameter, from elsewhere).
         annotations: The parameters' types where the function's module does not know them all.
@@ -68,6 +70,7 @@ class Tool:
     parameters: Mapping[str, Json] | None = None
     replay: Literal["safe", "never"] = "never"
     polling: bool = False
+    labels: tuple[str, ...] = ()
     timeout: float | None = None
     concurrency: int | None = None
     approval: bool = False
@@ -86,6 +89,14 @@ class Tool:
             raise ToolInvalid(tool=self.name, reason=f"replay is 'safe' or 'never', not {self.replay!r}")
         if self.parameters is None:
             check_shape(self.name, self.function)
+        if self.labels:
+            self._check_labels()
+
+    def _check_labels(self) -> None:
+        given = self.parameters
+        names = signature_of(self.name, self.function).parameters if given is None else given.get("properties", {})
+        if isinstance(self.labels, str) or not set(self.labels) <= set(cast("Mapping[str, object]", names)):
+            raise ToolInvalid(tool=self.name, reason=f"labels must name some of its parameters, not {self.labels!r}")
 
     def __call__(self, *args: object, **kwargs: object) -> Any:  # noqa: ANN401  whatever the function gives
         """Call the function, as if it were no tool."""
@@ -98,7 +109,7 @@ class Tool:
         Raises:
             ToolInvalid: An annotation cannot be resolved, or is a type that no JSON becomes.
         """
-        description = self.description or read_docstring(plain_function(self.function))[0]
+        description = self.description or read_docstring(documented(self.function))[0]
         parameters = self.parameters
         if parameters is None:
             parameters = parameters_schema(self.name, self.model, self.hints)
@@ -112,12 +123,12 @@ class Tool:
     @cached_property
     def contexts(self) -> tuple[str, ...]:
         """Parameters that the runtime fills in."""
-        return tuple(name for name, hint in self.hints.items() if hint is ToolContext)
+        return tuple(name for name, hint in self.hints.items() if wants_context(hint))
 
     @cached_property
     def model(self) -> "type[BaseModel]":
         """What reads the arguments of a tool without hand-written parameters."""
-        return arguments_model(self.name, self.function, self.hints, read_docstring(plain_function(self.function))[1])
+        return arguments_model(self.name, self.function, self.hints, read_docstring(documented(self.function))[1])
 
     @cached_property
     def on_loop(self) -> bool:
@@ -186,6 +197,7 @@ class ToolOptions(TypedDict, total=False):
     parameters: Mapping[str, Json]
     replay: Literal["safe", "never"]
     polling: bool
+    labels: tuple[str, ...]
     timeout: float | None
     concurrency: int | None
     approval: bool

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from .protocols.errors import ContentRefused as ContentRefused
     from .protocols.errors import ContextOverflow as ContextOverflow
     from .protocols.errors import FleetError as FleetError
+    from .protocols.errors import OutputMissing as OutputMissing
     from .protocols.errors import PresetInvalid as PresetInvalid
     from .protocols.errors import ProviderBusy as ProviderBusy
     from .protocols.errors import ProviderError as ProviderError
@@ -115,6 +116,7 @@ __all__ = (
     "Notice",
     "NoticeType",
     "Outcome",
+    "OutputMissing",
     "PeerUnreachable",
     "PlanInvalid",
     "PresetInvalid",
@@ -165,6 +167,7 @@ _HOMES = {
         "ContentRefused",
         "ContextOverflow",
         "FleetError",
+        "OutputMissing",
         "PresetInvalid",
         "ProviderBusy",
         "ProviderError",

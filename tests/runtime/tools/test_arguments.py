@@ -8,7 +8,7 @@ from typing import Any, Literal
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from pydantic import BaseModel
+from pydantic import BaseModel, Field, field_validator
 
 from amrita_fleet.runtime.tools.arguments import read_arguments
 from amrita_fleet.runtime.tools.output import ToolOutput
@@ -172,12 +172,41 @@ def test_a_wrong_value_deep_inside_is_named_by_its_path() -> None:
     assert "'points.1.x' is null: " in refusal(tool(place), '{"points": [{"x": 1}, {"x": null}]}')
 
 
-def test_a_long_value_is_cut_and_many_flaws_are_counted() -> None:
-    def sum_up(a: int, b: int, c: int, d: int, e: int) -> None: ...
+def test_a_long_value_is_cut_and_very_many_flaws_are_counted() -> None:
+    text = refusal(typed, json.dumps({"path": "a", "limit": "x" * 5000} | dict.fromkeys(map(str, range(25)))))
+    assert len(text) < 1000
+    assert "; and 6 more." in text
 
-    text = refusal(tool(sum_up), json.dumps({"a": "x" * 5000}))
-    assert len(text) < 500
-    assert "; and 2 more." in text
+
+def test_all_flaws_come_at_once_with_the_forms_of_a_union_and_the_names_in_the_json() -> None:
+    class Cat(BaseModel):
+        name: str
+        lives: int = Field(alias="numLives")
+
+    def adopt(pets: list[Cat | Point], count: int | str) -> None: ...
+
+    text = refusal(tool(adopt), '{"pets": [{"x": 1}, {"name": "Tom", "x": []}], "count": [], "from": "here"}')
+    assert text.removeprefix("ERROR: The arguments of adopt are wrong: ").split("\n")[0] == (
+        "'pets.1.numLives' (as Cat) is missing; 'pets.1.x' (as Point) is []: Input should be a valid integer; "
+        "'count' (as int) is []: Input should be a valid integer; 'count' (as str) is []: Input should be a valid "
+        'string; there is no "from".'
+    )
+
+
+def test_what_a_validator_says_is_told_as_it_is() -> None:
+    class Even(BaseModel):
+        number: int
+
+        @field_validator("number")
+        @classmethod
+        def even(cls, number: int) -> int:
+            if number % 2:
+                raise ValueError("take an even one")
+            return number
+
+    def halve(of: Even) -> None: ...
+
+    assert "'of.number' is 3: take an even one.\n" in refusal(tool(halve), '{"of": {"number": 3}}')
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import pytest
 
 from amrita_fleet.runtime.tools.executor import Executor
 from amrita_fleet.runtime.tools.output import ToolContext, ToolOutput, WaitAsked
+from amrita_fleet.runtime.tools.threads import Threads
 from amrita_fleet.runtime.tools.tool import tool
 
 pytestmark = pytest.mark.anyio
@@ -155,7 +156,7 @@ async def test_a_stuck_thread_is_left_behind_and_others_go_on(
     def stuck() -> None:
         free.wait()
 
-    executor = Executor(threads=1)
+    executor = Executor(threads=Threads(at_once=1))
     try:
         output = await executor.run(stuck, "", context)
         assert output.content.endswith("took longer than 0.01 seconds and was left behind: it may still be running.")

@@ -1,0 +1,81 @@
+"""Threads for one agent's sync tools: whatever one of them does, the others get their turn and the program can end."""
+
+import asyncio
+import threading
+from collections.abc import AsyncGenerator, Callable
+from contextlib import asynccontextmanager, suppress
+from contextvars import copy_context
+
+__all__ = ("Threads",)
+
+
+class Threads:
+    """Runs functions in threads of their own.
+
+    A thread cannot be stopped. So nobody waits for one that does not end: a call holds its turn for `patience` seconds
+    at most, one whose caller has gone is left behind, and no thread keeps the process alive.
+    """
+
+    def __init__(self, *, at_once: int = 16, patience: float = 10.0, most: int = 256) -> None:
+        """Make one, for one event loop.
+
+        Args:
+            at_once: Calls that run together, those that take longer than `patience` not counted.
+            patience: Seconds.
+            most: Threads that may be there, those left behind counted.
+        """
+        self._turns = asyncio.Semaphore(at_once)
+        self._patience = patience
+        self._most = most
+        self._running: set[threading.Thread] = set()
+
+    @property
+    def spent(self) -> bool:
+        """There are as many threads as there may be: most of them never end."""
+        self._running = {each for each in self._running if each.is_alive()}
+        return len(self._running) >= self._most
+
+    @asynccontextmanager
+    async def turn(self) -> AsyncGenerator[None]:
+        """Wait until a call may begin."""
+        await self._turns.acquire()
+        held = True
+
+        def give_back() -> None:
+            nonlocal held
+            if held:
+                held = False
+                self._turns.release()
+
+        timer = asyncio.get_running_loop().call_later(self._patience, give_back)
+        try:
+            yield
+        finally:
+            timer.cancel()
+            give_back()
+
+    async def run(self, function: Callable[[], object]) -> object:
+        """What the function gives, or raises. When the caller is cancelled, the thread is left behind."""
+        loop = asyncio.get_running_loop()
+        ended: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
+        context = copy_context()
+
+        def tell(end: tuple[object, BaseException | None]) -> None:
+            if not ended.done():
+                ended.set_result(end)
+
+        def work() -> None:
+            try:
+                end = context.run(function), None
+            except BaseException as error:  # noqa: BLE001  it is raised where the call is awaited
+                end = None, error
+            with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
+                loop.call_soon_threadsafe(tell, end)
+
+        thread = threading.Thread(target=work, name="tool", daemon=True)
+        thread.start()
+        self._running.add(thread)
+        value, error = await ended
+        if error is not None:
+            raise error
+        return value
