@@ -1,0 +1,207 @@
+"""The way to an MCP server, and what is noticed on it: its end, what is no message, a program's last words."""
+
+import asyncio
+import os
+from collections.abc import AsyncGenerator, Mapping
+from contextlib import asynccontextmanager, suppress
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TextIO
+
+from ....protocols.secret import Secret
+from ..servers import McpHttp, McpServer, McpStdio
+from ..text import as_text
+
+if TYPE_CHECKING:
+    from httpx2 import Response
+    from mcp.client import Transport
+    from mcp.client._transport import ReadStream, TransportStreams
+    from mcp.shared.message import SessionMessage
+
+__all__ = ("Trace", "transport_to")
+
+WORDS_KEPT = 2000
+"""Bytes of what a program wrote last to its standard error."""
+
+HIDDEN = 4
+"""Characters from which a secret is looked for in what a server says; a shorter one would be found in any text."""
+
+LINE_SHOWN = 200
+"""Characters of a line that is no message."""
+
+WORDS_PATIENCE = 1.0
+"""Seconds to wait for a program's last words once it has ended: a child of its own may hold the pipe open."""
+
+READ_TIMEOUT = 300.0
+"""Seconds that a stream of the server's own may be silent, at least."""
+
+NOT_FOUND = 404
+SESSION = "mcp-session-id"
+
+
+class Trace:
+    """What was noticed on the way to a server.
+
+    Attributes:
+        over: Set once no answer can come any more, or none is wanted.
+        forgotten: The server, a new one at the same address, knows our session no more.
+        words: The last that its program wrote to its standard error.
+        flaw: The last that was no message.
+        secrets: Texts never to be shown.
+    """
+
+    def __init__(self) -> None:
+        """Nothing was noticed yet."""
+        self.over = asyncio.Event()
+        self.forgotten = False
+        self.words = b""
+        self.flaw = ""
+        self.secrets: set[str] = set()
+
+    def revealed(self, values: Mapping[str, str | Secret]) -> dict[str, str]:
+        """A server's values as it needs them, here and now.
+
+        Raises:
+            PresetInvalid: An environment variable is not set.
+        """
+        texts = {name: each.reveal(os.environ) for name, each in values.items() if isinstance(each, Secret)}
+        long = {each for each in texts.values() if len(each) >= HIDDEN}
+        self.secrets |= long | {as_text([each])[2:-2] for each in long}  # and as JSON spells them
+        return {name: texts.get(name, str(each)) for name, each in values.items()}
+
+    def masked(self, text: str) -> str:
+        """The text without any secret: a server may show its environment to whoever asks."""
+        for each in sorted(self.secrets, key=len, reverse=True):
+            text = text.replace(each, "***")
+        return text
+
+    async def found(self, response: "Response") -> None:
+        """Look at an HTTP answer: to a request of a session, 404 says that the session is gone."""
+        if response.status_code == NOT_FOUND and SESSION in response.request.headers:
+            self.forgotten = True
+
+
+class Heard:
+    """The messages that come in, passed on."""
+
+    def __init__(self, inner: "ReadStream[SessionMessage | Exception]", trace: Trace) -> None:
+        """Keep both."""
+        self._inner = inner
+        self._trace = trace
+
+    @property
+    def last_context(self) -> Any:  # noqa: ANN401  the SDK looks it up without declaring it
+        """The sender's context variables."""
+        return getattr(self._inner, "last_context", None)
+
+    async def receive(self) -> "SessionMessage | Exception":
+        """The next message, or what came in the place of one."""
+        return self._noted(await self._inner.receive())
+
+    def __aiter__(self) -> "Heard":
+        """Iterate."""
+        return self
+
+    async def __anext__(self) -> "SessionMessage | Exception":
+        """The next message, or what came in the place of one."""
+        try:
+            return self._noted(await self._inner.__anext__())
+        except StopAsyncIteration:
+            self._trace.over.set()
+            raise
+
+    def _noted(self, item: "SessionMessage | Exception") -> "SessionMessage | Exception":
+        if isinstance(item, Exception):
+            self._trace.flaw = unreadable(item)
+        return item
+
+    async def aclose(self) -> None:
+        """Close."""
+        await self._inner.aclose()
+
+    async def __aenter__(self) -> Self:
+        """Enter."""
+        await self._inner.__aenter__()
+        return self
+
+    async def __aexit__(
+        self, exc_type: type[BaseException] | None, exc_val: BaseException | None, exc_tb: TracebackType | None
+    ) -> bool | None:
+        """Close."""
+        return await self._inner.__aexit__(exc_type, exc_val, exc_tb)
+
+
+def unreadable(error: Exception) -> str:
+    """The text that was no message."""
+    from pydantic import ValidationError
+
+    given = error.errors()[0]["input"] if isinstance(error, ValidationError) else error
+    return repr(str(given)[:LINE_SHOWN])
+
+
+@asynccontextmanager
+async def transport_to(server: McpServer, trace: Trace) -> "AsyncGenerator[TransportStreams]":
+    """The SDK's transport to a server, watched. It must be left in the task that entered it.
+
+    Raises:
+        PresetInvalid: An environment variable is not set.
+        OSError: The program cannot be started.
+    """
+    if isinstance(server, McpStdio):
+        async with last_words(trace) as errors, to_program(server, trace, errors) as (incoming, outgoing):
+            yield Heard(incoming, trace), outgoing
+    else:
+        async with to_address(server, trace) as (incoming, outgoing):
+            yield Heard(incoming, trace), outgoing
+
+
+def to_program(server: McpStdio, trace: Trace, errors: TextIO) -> "Transport":
+    """A program's standard input and output; it is ended, if need be by force, when this is left."""
+    from mcp import StdioServerParameters, stdio_client
+
+    env = trace.revealed(server.env)
+    return stdio_client(
+        StdioServerParameters(command=server.command, args=list(server.args), env=env, cwd=server.cwd), errlog=errors
+    )
+
+
+@asynccontextmanager
+async def to_address(server: McpHttp, trace: Trace) -> "AsyncGenerator[TransportStreams]":
+    """Streamable HTTP."""
+    from httpx2 import AsyncClient, Timeout
+    from mcp.client.streamable_http import streamable_http_client
+
+    timeout = Timeout(server.timeout, read=max(server.timeout, READ_TIMEOUT))
+    hooks = {"response": [trace.found]}
+    async with (
+        AsyncClient(headers=trace.revealed(server.headers), timeout=timeout, event_hooks=hooks) as client,
+        streamable_http_client(server.url, http_client=client) as streams,
+    ):
+        yield streams
+
+
+@asynccontextmanager
+async def last_words(trace: Trace) -> AsyncGenerator[TextIO]:
+    """A pipe for a program's standard error, emptied as it fills."""
+    outlet, inlet = os.pipe()
+    reader = asyncio.StreamReader()
+    loop = asyncio.get_running_loop()
+    with open(inlet, "w", encoding="utf-8") as errors:  # noqa: ASYNC230, PTH123  it is a descriptor
+        pipe, _ = await loop.connect_read_pipe(
+            lambda: asyncio.StreamReaderProtocol(reader),
+            open(outlet, "rb", 0),  # noqa: ASYNC230, PTH123, SIM115
+        )
+        reading = asyncio.create_task(listen(reader, trace))
+        try:
+            yield errors
+        finally:
+            errors.close()
+            with suppress(TimeoutError):
+                async with asyncio.timeout(WORDS_PATIENCE):
+                    await reading
+            pipe.close()
+
+
+async def listen(reader: asyncio.StreamReader, trace: Trace) -> None:
+    """Keep the end of what is read."""
+    while chunk := await reader.read(WORDS_KEPT):
+        trace.words = (trace.words + chunk)[-WORDS_KEPT:]
