@@ -4,12 +4,14 @@ import asyncio
 import logging
 import os
 
+from ..protocols.approval import Approval, agent_of
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .agent import Agent
+from .approvals import ApprovalDesk
 from .clock import SystemClock
 from .config import adopt_config
 from .errors import ChannelClosed
@@ -20,6 +22,8 @@ from .supervision.account import Account
 from .supervision.supervisor import Newcomer, Supervisor
 from .supervision.wording import UNSPAWNED
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
+from .tools.mcp.pool import ServerPool
+from .tools.served import served_tools
 from .watching import next_notices
 
 __all__ = ("LocalSystem", "open_system")
@@ -89,12 +93,38 @@ class LocalPost:
         return host
 
 
+class LocalDesk:
+    """The calls of the hosts of this process that wait for a person."""
+
+    def __init__(self, hosts: dict[AgentId, AgentHost], post: LocalPost) -> None:
+        """Share the system's table of hosts."""
+        self._hosts = hosts
+        self._post = post
+
+    async def pending(self) -> tuple[Approval, ...]:
+        """All calls that wait, agent by agent."""
+        return tuple(each for host in self._hosts.values() for each in host.docket.pending())
+
+    async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
+        """Answer one.
+
+        Raises:
+            AgentUnknown: There is no agent that it could be about.
+            ApprovalUnknown: It does not wait for an answer.
+            ChannelClosed: Its agent is being spawned.
+        """
+        self._post.host(agent_of(approval)).docket.answer(approval, allowed=allowed, reason=reason)
+
+
 class LocalSystem:
     """Agents as objects of this process. Everything belongs to the loop that `open` was called in.
 
     Attributes:
         fleet: The fleet's name.
+        desk: The way to the calls that wait for a person; there once the system is open.
     """
+
+    desk: ApprovalDesk
 
     def __init__(self, fleet: str, limit: int | None, clock: Clock | None = None) -> None:
         """Nothing runs before `open`. `limit` is the fleet's, in tokens."""
@@ -102,11 +132,13 @@ class LocalSystem:
         self._limit = limit
         self._clock = clock or SystemClock()
         self._hosts: dict[AgentId, AgentHost] = {}
+        self._servers = ServerPool(self._clock.monotonic)
 
     async def open(self) -> None:
         """Start the Supervisor."""
         self._supervisor = Supervisor(fleet=self.fleet, limit=self._limit, now=self._clock.now, post=self._send_note)
         self._post = LocalPost(self._hosts, self._supervisor)
+        self.desk = LocalDesk(self._hosts, self._post)
         self._notes = NotePoster(self._post, self._clock)
         self._link = LocalLink(self._supervisor)
 
@@ -123,6 +155,7 @@ class LocalSystem:
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
         ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
+        await self._servers.aclose()
         await self._notes.aclose()
         for error in filter(None, ended):
             raise error
@@ -134,6 +167,7 @@ class LocalSystem:
             NameTaken: The fleet has such an agent.
             NameInvalid: No agent can be named so.
             AgentUnknown: There is no such parent.
+            ToolServerFailed: An MCP server of an agent cannot be used.
         """
         newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
         lives = self._supervisor.admit_all(newcomers, os.getpid())
@@ -149,7 +183,8 @@ class LocalSystem:
 
     async def _bring_to_life(self, seat: Seat, agent: Agent) -> None:
         adopt_config(agent.config)
-        host = AgentHost(agent, seat, self._link, self._post, self._clock)
+        tools = await served_tools(self._servers, (seat.name, seat.incarnation), agent.servers, agent.tools)
+        host = AgentHost(agent, seat, self._link, self._post, self._clock, tools)
         self._hosts[seat.name] = host
         await host.open()
 
@@ -160,6 +195,8 @@ class LocalSystem:
         begun = [self._hosts.pop(seat.name) for seat in seats if seat.name in self._hosts]
         for error in filter(None, await asyncio.gather(*(host.close() for host in begun), return_exceptions=True)):
             log.error("an agent whose spawn was undone could not close", exc_info=error)
+        for seat in seats:
+            await self._servers.release((seat.name, seat.incarnation))
 
     async def admit_user(self) -> Incarnation:
         """A new life of the person who sends."""

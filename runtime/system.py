@@ -9,6 +9,7 @@ from ..protocols.ids import AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .agent import Agent
+from .approvals import ApprovalDesk
 from .ports import PostOffice
 from .supervision.account import Account
 
@@ -56,9 +57,11 @@ class System(Protocol):
 
     Attributes:
         fleet: The fleet's name; one that is joined without being named has it once the system is open.
+        desk: The way to the calls that wait for a person; there once the system is open.
     """
 
     fleet: str
+    desk: ApprovalDesk
 
     @property
     def post(self) -> PostOffice:
@@ -86,6 +89,7 @@ class System(Protocol):
             AgentUnknown: There is no such parent.
             Unpicklable: An agent cannot go to another process.
             SystemUnavailable: There is no room for them, or one did not become ready.
+            ToolServerFailed: An MCP server of an agent cannot be used.
         """
         ...
 

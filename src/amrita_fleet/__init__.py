@@ -69,6 +69,7 @@ if TYPE_CHECKING:
     from .runtime.errors import SystemUnavailable as SystemUnavailable
     from .runtime.errors import TaskInvalid as TaskInvalid
     from .runtime.errors import ToolInvalid as ToolInvalid
+    from .runtime.errors import ToolServerFailed as ToolServerFailed
     from .runtime.errors import Unpicklable as Unpicklable
     from .runtime.fleet import AgentRef as AgentRef
     from .runtime.fleet import Fleet as Fleet
@@ -78,6 +79,8 @@ if TYPE_CHECKING:
     from .runtime.system import Stopped as Stopped
     from .runtime.tools.output import ToolContext as ToolContext
     from .runtime.tools.output import ToolOutput as ToolOutput
+    from .runtime.tools.servers import McpHttp as McpHttp
+    from .runtime.tools.servers import McpStdio as McpStdio
     from .runtime.tools.tool import Tool as Tool
     from .runtime.tools.tool import tool as tool
     from .runtime.tools.update_step import UPDATE_STEP_TOOL as UPDATE_STEP_TOOL
@@ -107,6 +110,8 @@ __all__ = (
     "LLMConfig",
     "Limit",
     "MailConfig",
+    "McpHttp",
+    "McpStdio",
     "Message",
     "ModelConfig",
     "ModelPreset",
@@ -148,6 +153,7 @@ __all__ = (
     "ToolInvalid",
     "ToolOutput",
     "ToolResult",
+    "ToolServerFailed",
     "UndefinedAdapter",
     "Unpicklable",
     "Usage",
@@ -214,6 +220,7 @@ _HOMES = {
         "SystemUnavailable",
         "TaskInvalid",
         "ToolInvalid",
+        "ToolServerFailed",
         "Unpicklable",
     ),
     "runtime.fleet": ("AgentRef", "Fleet", "Run"),
@@ -221,6 +228,7 @@ _HOMES = {
     "runtime.supervision.account": ("Account",),
     "runtime.system": ("Stopped",),
     "runtime.tools.output": ("ToolContext", "ToolOutput"),
+    "runtime.tools.servers": ("McpHttp", "McpStdio"),
     "runtime.tools.tool": ("Tool", "tool"),
     "runtime.tools.update_step": ("UPDATE_STEP_TOOL",),
 }
