@@ -206,9 +206,10 @@ class Expected(Strict):
 
 
 class Scenario(Part):
-    """A whole file; `name` is the file's, and the agent's."""
+    """A whole file; `name` is the file's, and the agent's. A slow one takes seconds and is left out of quick runs."""
 
     name: str
+    slow: bool = False
     title: str = Field(min_length=1)
     why: str = Field(min_length=1)
     peers: dict[str, Peer] = {}

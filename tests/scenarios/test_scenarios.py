@@ -19,7 +19,10 @@ AT_ONCE: Mapping[System, int] = {"local": 100, "ray": 3}
 """Agents brought up at a time; on Ray each takes a core for a second."""
 
 
-@pytest.mark.parametrize("scenario", scenarios(), ids=lambda scenario: scenario.name)
+every = [pytest.param(each, id=each.name, marks=[pytest.mark.slow] if each.slow else []) for each in scenarios()]
+
+
+@pytest.mark.parametrize("scenario", every)
 @pytest.mark.parametrize("system", ["local", pytest.param("ray", marks=pytest.mark.ray)])
 def test_a_scenario_holds(system: System, scenario: Scenario, played: Callable[[System], Mapping[str, Played]]) -> None:
     found = complaints(scenario, played(system)[scenario.name])
