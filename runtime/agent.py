@@ -12,6 +12,7 @@ from .config import AmritaConfig
 from .errors import ToolInvalid
 from .step.state import Rules
 from .tools.builtin import BUILTIN
+from .tools.servers import McpServer, read_servers
 from .tools.tool import Tool, tool
 
 __all__ = ("Agent", "TokenLimit", "create_agent", "limit_of")
@@ -58,6 +59,7 @@ class Agent(Strict):
         fallbacks: Presets that take over for the rest of a run, one after the other, when the one before has failed.
         instructions: The system message.
         tools: What it may call, beside the built-in tools.
+        servers: MCP servers whose tools it may call too.
         config: The numbers of its loop.
         limit: Its own token limit; None: only the fleet's.
         memory: Whether it remembers earlier runs.
@@ -68,6 +70,7 @@ class Agent(Strict):
     fallbacks: tuple[ModelPreset, ...] = ()
     instructions: str = ""
     tools: tuple[Tool, ...] = ()
+    servers: tuple[McpServer, ...] = ()
     config: AmritaConfig = field(default_factory=AmritaConfig)
     limit: TokenLimit | None = None
     memory: Literal["agent", "run"] = "agent"
@@ -92,6 +95,7 @@ class Agent(Strict):
         timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
         self._need("run_timeout", "a number of seconds above 0, or None", fits=seconds is None or timed)
         check_tool_names(self.tools)
+        self._set("servers", read_servers(self.servers))
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -129,6 +133,7 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
     api_key: str | Secret = "",
     instructions: str = "",
     tools: Iterable[Tool | Callable[..., Any]] = (),
+    servers: Iterable[McpServer] = (),
     model_config: ModelConfig | Mapping[str, Any] | None = None,
     thinking_config: ThinkingConfig | Mapping[str, Any] | None = None,
     extra_body: Mapping[str, Any] | None = None,
@@ -148,6 +153,7 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         api_key: The key; `env:NAME` reads it from the environment where the agent lives; `-` or nothing sends none.
         instructions: The system message.
         tools: Functions, decorated with `@tool` or not.
+        servers: MCP servers whose tools it may call too: `McpStdio(...)`, `McpHttp(...)`.
         model_config: Fields of `ModelConfig`.
         thinking_config: Fields of `ThinkingConfig`.
         extra_body: Fields of one provider, put into each request's body.
@@ -177,6 +183,7 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         fallbacks=tuple(fallbacks),
         instructions=instructions,
         tools=described,
+        servers=read_servers(servers),
         config=config or AmritaConfig(),
         limit=limit_of(limit),
         memory=memory,

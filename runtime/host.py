@@ -37,6 +37,7 @@ from .step.state import AgentState, Phase
 from .tools.builtin import BUILTIN
 from .tools.executor import Executor
 from .tools.registry import Toolbox
+from .tools.tool import Tool
 
 __all__ = ("AgentHost", "Seat")
 
@@ -101,8 +102,16 @@ class AgentChannel:
 class AgentHost:
     """Holds one agent. See the module's text for its life."""
 
-    def __init__(self, agent: Agent, seat: Seat, link: SupervisorLink, post: PostOffice, clock: Clock) -> None:
-        """Put the parts together; nothing runs before `open`."""
+    def __init__(
+        self,
+        agent: Agent,
+        seat: Seat,
+        link: SupervisorLink,
+        post: PostOffice,
+        clock: Clock,
+        tools: tuple[Tool, ...] = (),
+    ) -> None:
+        """Put the parts together; nothing runs before `open`. `tools` are those of the agent's MCP servers."""
         self._agent = agent
         self._seat = seat
         self._clock = clock
@@ -118,15 +127,15 @@ class AgentHost:
         models = tuple(Model.of(preset) for preset in (agent.preset, *agent.fallbacks))
         self._caller = Caller(seat.name, seat.incarnation, models, link, agent.config.wind_down.input_bytes)
         state = AgentState.begin(seat.name, agent.rules)
-        self._driver = Driver(state, seat.incarnation, self._ports(link, post))
+        self._driver = Driver(state, seat.incarnation, self._ports(link, post, tools))
         if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
 
-    def _ports(self, link: SupervisorLink, post: PostOffice) -> Ports:
+    def _ports(self, link: SupervisorLink, post: PostOffice, served: tuple[Tool, ...]) -> Ports:
         config = self._agent.config
         return Ports(
             caller=self._caller,
-            toolbox=Toolbox((*self._agent.tools, *BUILTIN), config),
+            toolbox=Toolbox((*self._agent.tools, *served, *BUILTIN), config),
             executor=Executor(output_bytes=config.function_config.tool_output_bytes),
             inbox=self._inbox,
             channel=AgentChannel(self, self._seat, self._sender, post, link),
