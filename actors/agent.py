@@ -11,13 +11,14 @@ from ..runtime.clock import SystemClock
 from ..runtime.config import set_config
 from ..runtime.containment import contained
 from ..runtime.host import AgentHost, Seat
-from .channel import CONTROL, RayPost, Receiver
+from .channel import CONTROL, RayPost
+from .desk import Answerer
 from .supervisor import AgentsDesk, RayLink
 
 __all__ = ("AgentActor",)
 
 
-class AgentActor(Receiver):
+class AgentActor(Answerer):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.

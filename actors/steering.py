@@ -14,12 +14,14 @@ from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
+from ..runtime.approvals import ApprovalDesk
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
 from ..runtime.supervision.roster import DEAD
 from ..runtime.system import STOP_PATIENCE, Stopped
 from .agent import AgentActor
 from .channel import RayPost
+from .desk import RayDesk
 from .errors import translated
 from .supervisor import RayLink, SupervisorActor
 
@@ -50,16 +52,19 @@ class Steering:
     Attributes:
         fleet: The fleet's name.
         post: The way to the mailboxes; there once the system is open.
+        desk: The way to the calls that wait for a person; there once the system is open.
     """
 
     fleet: str
     post: RayPost
+    desk: ApprovalDesk
     _desk: type[SupervisorActor] | None = None
 
     def _reach(self, fleet: str, supervisor: type[SupervisorActor]) -> None:
         """Take hold of a fleet."""
         self._desk = supervisor
         self.post = RayPost(namespace(fleet), RayLink(supervisor).find)
+        self.desk = RayDesk(self.post, self._living)
 
     def _let_go(self) -> None:
         """Make no more calls: without a connection, a call on a handle would start a new Ray."""
@@ -161,10 +166,15 @@ class Steering:
     async def statuses(self) -> tuple[AgentStatus, ...]:
         """One row for each agent; those that live are asked for what only they know now."""
         with translated(SUPERVISOR):
-            rows = decode(await self._supervisor.statuses.remote([]), tuple[AgentStatus, ...])
-            said = await asyncio.gather(*(self._status(row.agent) for row in rows if row.phase != DEAD))
+            said = await asyncio.gather(*map(self._status, await self._living()))
             fresh = [status for status in said if status is not None]
             return decode(await self._supervisor.statuses.remote(fresh), tuple[AgentStatus, ...])
+
+    async def _living(self) -> tuple[AgentId, ...]:
+        """Those of whom the Supervisor does not know that they are dead."""
+        with translated(SUPERVISOR):
+            rows = decode(await self._supervisor.statuses.remote([]), tuple[AgentStatus, ...])
+        return tuple(row.agent for row in rows if row.phase != DEAD)
 
     async def _status(self, agent: AgentId) -> bytes | None:
         """What an agent says of itself now; None when it says nothing, and what the Supervisor knows must do."""

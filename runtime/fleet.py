@@ -14,6 +14,7 @@ from ..protocols.mail import Receipt
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Outcome
 from .agent import Agent, TokenLimit, limit_of
+from .approvals import Approvals
 from .clock import SystemClock
 from .errors import ChannelClosed, FleetClosed, NamesInvalid, RunUnknown, SystemUnavailable
 from .sender import Sender
@@ -174,6 +175,11 @@ class Helm:
         if self._stage != "open":
             raise FleetClosed(fleet=self.name, stage=self._stage)
         return self._made
+
+    @property
+    def approvals(self) -> Approvals:
+        """The calls that wait for a person, and how they are answered."""
+        return Approvals(self._system.desk)
 
     def agent(self, name: str) -> AgentRef:
         """An agent of the fleet by name; that it exists is seen when it is used."""

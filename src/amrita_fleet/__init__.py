@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .protocols.approval import Approval as Approval
     from .protocols.checkin import AgentStatus as AgentStatus
     from .protocols.errors import AuthRefused as AuthRefused
     from .protocols.errors import BadRequest as BadRequest
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
     from .runtime.agent import Agent as Agent
     from .runtime.agent import TokenLimit as TokenLimit
     from .runtime.agent import create_agent as create_agent
+    from .runtime.approvals import Approvals as Approvals
     from .runtime.config import AmritaConfig as AmritaConfig
     from .runtime.config import BuiltinConfig as BuiltinConfig
     from .runtime.config import FunctionConfig as FunctionConfig
@@ -53,9 +55,11 @@ if TYPE_CHECKING:
     from .runtime.config import minimal_init as minimal_init
     from .runtime.config import set_config as set_config
     from .runtime.errors import AgentUnknown as AgentUnknown
+    from .runtime.errors import ApprovalUnknown as ApprovalUnknown
     from .runtime.errors import ChannelClosed as ChannelClosed
     from .runtime.errors import ConfigMissing as ConfigMissing
     from .runtime.errors import FleetClosed as FleetClosed
+    from .runtime.errors import HookFailed as HookFailed
     from .runtime.errors import InvalidMove as InvalidMove
     from .runtime.errors import NameInvalid as NameInvalid
     from .runtime.errors import NamesInvalid as NamesInvalid
@@ -74,6 +78,20 @@ if TYPE_CHECKING:
     from .runtime.fleet import AgentRef as AgentRef
     from .runtime.fleet import Fleet as Fleet
     from .runtime.fleet import Run as Run
+    from .runtime.hooks import AddNote as AddNote
+    from .runtime.hooks import EndRun as EndRun
+    from .runtime.hooks import Extend as Extend
+    from .runtime.hooks import Hooks as Hooks
+    from .runtime.hooks import LimitReached as LimitReached
+    from .runtime.hooks import NeedsApproval as NeedsApproval
+    from .runtime.hooks import Output as Output
+    from .runtime.hooks import Refuse as Refuse
+    from .runtime.hooks import Rewrite as Rewrite
+    from .runtime.hooks import StepBegins as StepBegins
+    from .runtime.hooks import StepEnded as StepEnded
+    from .runtime.hooks import Summary as Summary
+    from .runtime.hooks import ToolAsked as ToolAsked
+    from .runtime.hooks import ToolDone as ToolDone
     from .runtime.step.budget import TokenBudget as TokenBudget
     from .runtime.supervision.account import Account as Account
     from .runtime.system import Stopped as Stopped
@@ -89,11 +107,15 @@ __all__ = (
     "UPDATE_STEP_TOOL",
     "Account",
     "Adapter",
+    "AddNote",
     "Agent",
     "AgentRef",
     "AgentStatus",
     "AgentUnknown",
     "AmritaConfig",
+    "Approval",
+    "ApprovalUnknown",
+    "Approvals",
     "AuthRefused",
     "BadRequest",
     "BuiltinConfig",
@@ -101,14 +123,19 @@ __all__ = (
     "ConfigMissing",
     "ContentRefused",
     "ContextOverflow",
+    "EndRun",
     "Ending",
+    "Extend",
     "Fleet",
     "FleetClosed",
     "FleetError",
     "FunctionConfig",
+    "HookFailed",
+    "Hooks",
     "InvalidMove",
     "LLMConfig",
     "Limit",
+    "LimitReached",
     "MailConfig",
     "McpHttp",
     "McpStdio",
@@ -118,9 +145,11 @@ __all__ = (
     "NameInvalid",
     "NameTaken",
     "NamesInvalid",
+    "NeedsApproval",
     "Notice",
     "NoticeType",
     "Outcome",
+    "Output",
     "OutputMissing",
     "PeerUnreachable",
     "PlanInvalid",
@@ -134,22 +163,29 @@ __all__ = (
     "Receipt",
     "ReceiptState",
     "Refusal",
+    "Refuse",
     "Reply",
+    "Rewrite",
     "Run",
     "RunError",
     "RunUnknown",
     "Secret",
     "SelfAddressed",
+    "StepBegins",
+    "StepEnded",
     "Stopped",
     "StreamBroken",
+    "Summary",
     "SystemUnavailable",
     "TaskInvalid",
     "ThinkingConfig",
     "TokenBudget",
     "TokenLimit",
     "Tool",
+    "ToolAsked",
     "ToolCall",
     "ToolContext",
+    "ToolDone",
     "ToolInvalid",
     "ToolOutput",
     "ToolResult",
@@ -166,6 +202,7 @@ __all__ = (
 )
 
 _HOMES = {
+    "protocols.approval": ("Approval",),
     "protocols.checkin": ("AgentStatus",),
     "protocols.errors": (
         "AuthRefused",
@@ -191,6 +228,7 @@ _HOMES = {
     "protocols.providers.base": ("Adapter",),
     "protocols.secret": ("Secret",),
     "runtime.agent": ("Agent", "TokenLimit", "create_agent"),
+    "runtime.approvals": ("Approvals",),
     "runtime.config": (
         "AmritaConfig",
         "BuiltinConfig",
@@ -204,9 +242,11 @@ _HOMES = {
     ),
     "runtime.errors": (
         "AgentUnknown",
+        "ApprovalUnknown",
         "ChannelClosed",
         "ConfigMissing",
         "FleetClosed",
+        "HookFailed",
         "InvalidMove",
         "NameInvalid",
         "NameTaken",
@@ -224,6 +264,22 @@ _HOMES = {
         "Unpicklable",
     ),
     "runtime.fleet": ("AgentRef", "Fleet", "Run"),
+    "runtime.hooks": (
+        "AddNote",
+        "EndRun",
+        "Extend",
+        "Hooks",
+        "LimitReached",
+        "NeedsApproval",
+        "Output",
+        "Refuse",
+        "Rewrite",
+        "StepBegins",
+        "StepEnded",
+        "Summary",
+        "ToolAsked",
+        "ToolDone",
+    ),
     "runtime.step.budget": ("TokenBudget",),
     "runtime.supervision.account": ("Account",),
     "runtime.system": ("Stopped",),

@@ -1,0 +1,133 @@
+"""Calls that wait for a person: what an agent has of them, and how they are answered."""
+
+import threading
+from collections.abc import Callable
+from typing import Protocol
+
+from ..protocols.approval import Approval
+from .errors import ApprovalUnknown
+from .step.events import Decided
+from .step.phases import Acting, Op
+from .step.state import AgentState
+from .tools.text import clean
+
+__all__ = ("ApprovalDesk", "Approvals", "Docket", "held_calls")
+
+
+class ApprovalDesk(Protocol):
+    """The way to all agents of a fleet, for those who answer. Each system has its own."""
+
+    async def pending(self) -> tuple[Approval, ...]:
+        """All calls that wait, agent by agent.
+
+        Raises:
+            PeerUnreachable: Some agents did not say what they hold.
+        """
+        ...
+
+    async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
+        """Answer one; `reason` is for the model, and may be empty.
+
+        Raises:
+            AgentUnknown: There is no agent that it could be about.
+            ApprovalUnknown: It does not wait for an answer.
+            ChannelClosed: Its agent is dead.
+            PeerUnreachable: Its agent does not answer now; it may have got the answer or not.
+        """
+        ...
+
+
+class Approvals:
+    """A fleet's calls that wait for a person, and the answers to them. It is `fleet.approvals`."""
+
+    def __init__(self, desk: ApprovalDesk) -> None:
+        """Keep the way to the agents."""
+        self._desk = desk
+
+    async def pending(self) -> tuple[Approval, ...]:
+        """All calls that wait, agent by agent.
+
+        Raises:
+            PeerUnreachable: Some agents did not say what they hold, so that it would not be all.
+        """
+        return await self._desk.pending()
+
+    async def allow(self, approval: Approval | str) -> None:
+        """Let a call run; given as it is pending, or by its id.
+
+        Raises:
+            AgentUnknown: There is no agent that it could be about.
+            ApprovalUnknown: It was answered, its run has ended, or there was none.
+            ChannelClosed: Its agent is dead.
+            PeerUnreachable: Its agent does not answer now; it may have got the answer or not.
+        """
+        await self._desk.answer(id_of(approval), allowed=True, reason="")
+
+    async def refuse(self, approval: Approval | str, reason: str = "") -> None:
+        """Have a call not run, and its output say so, with the reason; raises what `allow` raises."""
+        await self._desk.answer(id_of(approval), allowed=False, reason=clean(reason))
+
+
+class Docket:
+    """One agent's calls that wait for a person. From any thread."""
+
+    def __init__(self, held: Callable[[], tuple[Approval, ...]], feed: Callable[[Decided], None]) -> None:
+        """Keep the ends.
+
+        Args:
+            held: Gives the calls that the agent holds at this moment.
+            feed: Gets each answer once; the agent holds the call until it has taken it.
+        """
+        self._held = held
+        self._feed = feed
+        self._answered: set[str] = set()
+        self._lock = threading.Lock()
+
+    def pending(self) -> tuple[Approval, ...]:
+        """The calls that nobody has answered yet."""
+        with self._lock:
+            return self._open()
+
+    def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
+        """Answer one, once.
+
+        Raises:
+            ApprovalUnknown: It does not wait for an answer, or no longer.
+        """
+        with self._lock:
+            pending = tuple(each.id for each in self._open())
+            if approval not in pending:
+                raise ApprovalUnknown(approval=approval, pending=pending)
+            self._answered.add(approval)
+        self._feed(Decided(Op(int(approval.rpartition(".")[2])), allowed, reason))
+
+    def _open(self) -> tuple[Approval, ...]:
+        held = self._held()
+        self._answered.intersection_update(each.id for each in held)
+        return tuple(each for each in held if each.id not in self._answered)
+
+
+def held_calls(state: AgentState, since: float) -> tuple[Approval, ...]:
+    """The calls that an agent holds, in the order of the reply; `since` in Unix seconds, when its phase began."""
+    if not isinstance(state.doing, Acting):
+        return ()
+    run = state.current.id
+    return tuple(
+        Approval(
+            id=f"{run}.{slot.op}",
+            agent=state.agent,
+            run=run,
+            step=state.step,
+            tool=slot.call.name,
+            arguments=slot.call.arguments,
+            reason=slot.held,
+            since=since,
+        )
+        for slot in state.doing.slots
+        if slot.held
+    )
+
+
+def id_of(approval: Approval | str) -> str:
+    """What an approval is answered under."""
+    return approval.id if isinstance(approval, Approval) else approval
