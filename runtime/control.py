@@ -1,24 +1,26 @@
 """What is asked of a live agent while it works, beside stop and pause: to stand still at a point, and to go on."""
 
-from typing import Protocol
+from collections.abc import Callable
+from typing import Protocol, TypeAlias
 
+from ..protocols.ids import AgentId
 from .errors import SuspensionRefused
 from .suspension import Suspension
 
-__all__ = ("POINTS", "AgentControl", "Control", "PointControl", "Suspendable")
+__all__ = ("POINTS", "AgentControl", "Control", "Controls")
 
 POINTS = ("boundary", "model", "tool")
 """The points of an agent: a Step begins; leave for a model call is about to be asked for; a call is about to run."""
 
 
-class Suspendable(Protocol):
-    """The way to a producer that can stand still at a point, wherever it lives."""
+class AgentControl(Protocol):
+    """The way to one live agent, wherever it lives."""
 
     async def suspend(self, tags: tuple[str, ...], timeout: float | None) -> str:  # noqa: ASYNC109
-        """Wait until the producer stands at a point with one of the tags, or, with none, at any point.
+        """Wait until the agent stands at a point with one of the tags, or, with none, at any point.
 
         Args:
-            tags: Where it may stand; an agent's are `POINTS`.
+            tags: Where it may stand; of `POINTS`.
             timeout: Seconds it has to get there; None: any time.
 
         Returns:
@@ -46,33 +48,24 @@ class Suspendable(Protocol):
         ...
 
 
-class AgentControl(Suspendable, Protocol):
-    """The way to one live agent, wherever it lives."""
+Controls: TypeAlias = Callable[[AgentId], AgentControl]
+"""Gives the way to an agent; that it exists is seen, at the latest, when it is used."""
 
 
-class PointControl:
-    """The way to a producer that lives in this event loop."""
-
-    def __init__(self, suspension: Suspension, points: tuple[str, ...] = ()) -> None:
-        """Keep what the producer stands at; `points` are the tags it has, none: any tag may be one."""
-        self._suspension = suspension
-        self._points = points
-
-    async def suspend(self, tags: tuple[str, ...], timeout: float | None) -> str:  # noqa: ASYNC109
-        """Wait until it stands at a point; see `Suspendable`."""
-        unknown = [tag for tag in tags if self._points and tag not in self._points]
-        if unknown:
-            raise SuspensionRefused(reason=f"it has the points {', '.join(self._points)}, and no {unknown[0]!r}")
-        return await self._suspension.request(tags, timeout)
-
-    async def resume_point(self) -> None:
-        """Let it go on from there; see `Suspendable`."""
-        self._suspension.resume()
-
-
-class Control(PointControl):
+class Control:
     """The control of an agent that lives in this event loop."""
 
     def __init__(self, suspension: Suspension) -> None:
         """Keep the pieces that the agent's driver works with."""
-        super().__init__(suspension, POINTS)
+        self._suspension = suspension
+
+    async def suspend(self, tags: tuple[str, ...], timeout: float | None) -> str:  # noqa: ASYNC109
+        """Wait until it stands at a point; see `AgentControl`."""
+        for tag in tags:
+            if tag not in POINTS:
+                raise SuspensionRefused(reason=f"an agent has the points {', '.join(POINTS)}, and no {tag!r}")
+        return await self._suspension.request(tags, timeout)
+
+    async def resume_point(self) -> None:
+        """Let it go on from there; see `AgentControl`."""
+        self._suspension.resume()

@@ -56,6 +56,11 @@ class Suspension:
         self._closed = ""
 
     @property
+    def asked(self) -> bool:
+        """Whether somebody asked the producer to stand somewhere; while nobody has, no point needs to be awaited."""
+        return self._wish is not None
+
+    @property
     def note(self) -> str:
         """What watchers are told: where the producer stands, or is to stand; empty when nobody asked."""
         wish = self._wish
@@ -133,6 +138,6 @@ def check_seconds(name: str, seconds: object, reason: str) -> None:
     Raises:
         NumberInvalid: It is no number, or not above 0.
     """
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool)
-    if seconds is not None and not (number and seconds > 0):
+    number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
+    if seconds is not None and not number:
         raise NumberInvalid(name=name, given=repr(seconds), reason=reason)
