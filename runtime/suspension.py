@@ -42,7 +42,7 @@ class Wish:
 
 
 class Suspension:
-    """The piece inside a producer. It belongs to one event loop; only `note` may be read from any thread.
+    """The piece inside a producer. It belongs to one event loop; only `asked` and `note` may be read from any thread.
 
     1. `request` asks for a stop and waits until the producer stands at a point.
     2. The producer's tasks that come to such a point stand there, all of them, until `resume`.
@@ -58,6 +58,11 @@ class Suspension:
     @property
     def asked(self) -> bool:
         """Whether somebody asked the producer to stand somewhere; while nobody has, no point needs to be awaited."""
+        return self._wish is not None
+
+    @property
+    def asked(self) -> bool:
+        """Somebody asked for a stop, so that the next point may take time."""
         return self._wish is not None
 
     @property

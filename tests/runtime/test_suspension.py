@@ -168,12 +168,12 @@ async def test_the_note_says_where_it_stands_or_shall() -> None:
     suspension = Suspension()
     asked = asyncio.create_task(suspension.request(("model", "tool")))
     await settle()
-    assert suspension.note == "to be suspended at model or tool"
+    assert (suspension.asked, suspension.note) == (True, "to be suspended at model or tool")
     worker = Worker(suspension)
     await asked
     assert suspension.note == "suspended at model"
     suspension.resume()
-    assert suspension.note == ""
+    assert (suspension.asked, suspension.note) == (False, "")
     await worker.ended()
 
 
