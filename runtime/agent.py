@@ -3,25 +3,33 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
 
 from ..protocols.errors import PresetInvalid
 from ..protocols.presets import ModelConfig, ModelPreset, Strict, ThinkingConfig
 from ..protocols.secret import Secret
 from .config import AmritaConfig
 from .errors import ToolInvalid
-from .step.state import Rules
+from .hooks import Hooks
+from .step.compaction import CompactionRules
+from .step.rules import Rules
+from .strategy import load_strategy
 from .tools.builtin import BUILTIN
 from .tools.servers import McpServer, read_servers
 from .tools.tool import Tool, tool
+from .typed import OutputType
+
+if TYPE_CHECKING:
+    from pydantic import BaseModel
 
 __all__ = ("Agent", "TokenLimit", "create_agent", "limit_of")
 
 T = TypeVar("T", bound=Strict)
 
 MEMORIES = ("agent", "run")
+PLANS = ("never", "auto", "always")
 
-KINDS = MappingProxyType({"preset": ModelPreset, "instructions": str, "config": AmritaConfig})
+KINDS = MappingProxyType({"preset": ModelPreset, "instructions": str, "config": AmritaConfig, "strategy": str})
 """Fields of an agent that are taken in one form only."""
 
 
@@ -64,6 +72,11 @@ class Agent(Strict):
         limit: Its own token limit; None: only the fleet's.
         memory: Whether it remembers earlier runs.
         run_timeout: Seconds a run may take; None: any time.
+        plan: Whether a task is made a plan first: `"never"`; `"always"`; or `"auto"`, which asks the model once whether
+            the task is simple.
+        output: What an answer must be, as a pydantic model; None: any text.
+        hooks: The user's own code that has a say at Steps, tool calls and limits.
+        strategy: Import path, as `module:name`, of an object that decides in the core's place; empty: none.
     """
 
     preset: ModelPreset
@@ -75,6 +88,10 @@ class Agent(Strict):
     limit: TokenLimit | None = None
     memory: Literal["agent", "run"] = "agent"
     run_timeout: float | None = None
+    plan: Literal["never", "auto", "always"] = "never"
+    output: OutputType | None = None
+    hooks: tuple[Hooks, ...] = ()
+    strategy: str = ""
 
     def __post_init__(self) -> None:
         """Take values in the forms in which people have them, and refuse those that cannot work.
@@ -85,11 +102,18 @@ class Agent(Strict):
         """
         self._set("limit", limit_of(self.limit))
         self._set("fallbacks", tuple(self.fallbacks))
+        self._set("hooks", tuple(self.hooks))
+        self._set("output", output_of(self.output))
         self._set("tools", tuple(tool_of(each, place) for place, each in enumerate(self.tools)))
         for name, kind in KINDS.items():
             self._need(name, f"of type {kind.__name__}", fits=isinstance(getattr(self, name), kind))
         fallbacks = cast("tuple[object, ...]", self.fallbacks)
         self._need("fallbacks", "ModelPresets", fits=all(isinstance(each, ModelPreset) for each in fallbacks))
+        self._need(
+            "hooks", "Hooks", fits=all(isinstance(each, Hooks) for each in cast("tuple[object, ...]", self.hooks))
+        )
+        self._need("plan", " or ".join(map(repr, PLANS)), fits=self.plan in PLANS)
+        load_strategy(self.strategy)
         self._need("memory", " or ".join(map(repr, MEMORIES)), fits=self.memory in MEMORIES)
         seconds = self.run_timeout
         timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
@@ -107,22 +131,31 @@ class Agent(Strict):
     @property
     def rules(self) -> Rules:
         """The numbers that the Step core goes by."""
-        config, model = self.config, self.preset.config
+        config, model, llm = self.config, self.preset.config, self.config.llm
+        told = (self.instructions, "" if self.output is None else self.output.instruction)
         return Rules(
             rounds=config.function_config.agent_tool_call_limit,
             step_rounds=config.function_config.step_rounds,
             step_tokens=config.function_config.agent_step_token_budget,
             repeats=config.builtin.loop_reasoning_trigger,
-            retries=config.llm.max_retries,
-            retry_base=config.llm.retry_base,
-            retry_cap=config.llm.retry_cap,
+            retries=llm.max_retries,
+            retry_base=llm.retry_base,
+            retry_cap=llm.retry_cap,
             patience=max(preset.config.timeout for preset in (self.preset, *self.fallbacks)),
             presets=1 + len(self.fallbacks),
             output=model.max_tokens,
             last_output=config.wind_down.output,
             mail_bytes=config.mail.mail_bytes,
             memory=self.memory,
-            instructions=self.instructions,
+            instructions="\n\n".join(filter(None, told)),
+            plan=self.plan,
+            compaction=CompactionRules(
+                threshold=llm.memory_abstract_threshold,
+                window=llm.session_tokens_windows,
+                messages=llm.memory_length_limit,
+                strategy=llm.memory_strategy,
+            ),
+            strategy=load_strategy(self.strategy),
         )
 
 
@@ -142,6 +175,10 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
     limit: TokenLimit | int | None = None,
     memory: Literal["agent", "run"] = "agent",
     run_timeout: float | None = None,
+    plan: Literal["never", "auto", "always"] = "never",
+    output: "type[BaseModel] | None" = None,
+    hooks: Iterable[Hooks] = (),
+    strategy: str = "",
 ) -> Agent:
     """Describe an agent on an OpenAI-compatible endpoint.
 
@@ -162,6 +199,10 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         limit: Its own token limit.
         memory: Whether it remembers earlier runs.
         run_timeout: Seconds a run may take.
+        plan: Whether a task is made a plan first; `"auto"` asks the model whether the task is simple.
+        output: A pydantic model that a run's answer must fit; `Outcome.typed` gives the value.
+        hooks: Your own code that has a say at Steps, tool calls and limits.
+        strategy: Import path, as `module:name`, of an object that decides in the core's place.
 
     Raises:
         PresetInvalid: A field is unknown, or a value cannot work.
@@ -188,7 +229,20 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         limit=limit_of(limit),
         memory=memory,
         run_timeout=run_timeout,
+        plan=plan,
+        output=output_of(output),
+        hooks=tuple(hooks),
+        strategy=strategy,
     )
+
+
+def output_of(given: "OutputType | type[BaseModel] | None") -> OutputType | None:
+    """An output type as it is, or one made of a pydantic model.
+
+    Raises:
+        PresetInvalid: It is no such model, or no JSON object becomes one.
+    """
+    return given if given is None or isinstance(given, OutputType) else OutputType(given)
 
 
 def tool_of(given: Tool | Callable[..., Any], place: int) -> Tool:

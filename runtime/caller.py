@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from ..protocols.checkin import CheckIn, Directive, Grant, Proceed, Settlement, Stop, Wait
 from ..protocols.errors import FleetError, ProviderError
 from ..protocols.ids import AgentId, Incarnation
-from ..protocols.messages import Reply
+from ..protocols.messages import Reply, Turn
 from ..protocols.presets import ModelPreset
 from ..protocols.providers.base import Draft, Provider, ToolSchema, Watcher
 from ..protocols.providers.connection import connect
 from .ports import Clock, SupervisorLink
 from .step.budget import Counted, request_bound
-from .step.last_answer import last_request
+from .step.phases import Asking, Purpose
+from .step.requests import request
 from .step.state import AgentState
 
 __all__ = ("Caller", "Model")
@@ -37,8 +38,8 @@ class Model:
     Attributes:
         key: What shares the provider's rate limits.
         output: The most output tokens one call may ask for.
-        draft: The last request.
-        counted: The last request whose prompt the provider counted.
+        draft: The last request of the conversation.
+        counted: The last one whose prompt the provider counted.
     """
 
     provider: Provider
@@ -56,12 +57,11 @@ class Model:
         """
         return cls(connect(preset), preset.provider_key, preset.config.max_tokens)
 
-    def write(self, state: AgentState, tools: tuple[ToolSchema, ...], last_input: int | None) -> Draft:
-        """Write a request; one for a last answer has at most `last_input` bytes of text, and no tools."""
-        if last_input is None:
-            self.draft = self.provider.draft(state.transcript.turns, tools, self.draft)
-        else:
-            self.draft = self.provider.draft(last_request(state.transcript, last_input), (), None)
+    def write(self, turns: tuple[Turn, ...], tools: tuple[ToolSchema, ...], *, aside: bool) -> Draft:
+        """Write a request. One that stands `aside` from the conversation is not built upon by the next."""
+        if aside:
+            return self.provider.draft(turns, tools, None)
+        self.draft = self.provider.draft(turns, tools, self.draft)
         return self.draft
 
     def bound(self, draft: Draft) -> int:
@@ -82,6 +82,8 @@ class Caller:
         self._model = models[0]
         self._link = link
         self._last_input = last_input
+        self._draft: Draft | None = None
+        self._aside = False
         self._attempt = 0
         self._lost = False
         self._unreachable = 0
@@ -89,11 +91,13 @@ class Caller:
         self._unsettled: dict[str, Settlement] = {}
 
     async def ask_leave(
-        self, state: AgentState, tools: tuple[ToolSchema, ...], output: int, *, last: bool
+        self, state: AgentState, doing: Asking, tools: tuple[ToolSchema, ...], output: int
     ) -> Directive:
         """Write the request and check in. A Supervisor that cannot be reached grants nothing."""
         self._model = model = self._models[state.current.preset]
-        draft = model.write(state, tools, self._last_input if last else None)
+        self._aside = doing.purpose is not Purpose.THINK
+        turns = request(state, doing, tools, self._last_input)
+        self._draft = draft = model.write(turns, () if self._aside else tools, aside=self._aside)
         # A check-in whose answer was lost may have reserved: asked under the same number, it is the same reservation.
         # One that is still unanswered is another matter: its grant will be declined, so this one needs its own number.
         again, self._lost = self._lost, False
@@ -110,7 +114,7 @@ class Caller:
             bound=model.bound(draft),
             output=output,
             floor=min(output, 256),
-            last_answer=last,
+            last_answer=doing.purpose is Purpose.LAST,
             signatures=(state.current.window.signature,) if state.current.window.signature else (),
         )
         try:
@@ -151,7 +155,7 @@ class Caller:
         Raises:
             ProviderError: The attempt failed.
         """
-        model, draft = self._model, self._model.draft
+        model, draft = self._model, self._draft
         assert draft is not None  # noqa: S101  leave was asked for with it
         tokens: int | None = 0
         estimated = True
@@ -169,7 +173,7 @@ class Caller:
             self._unsettled[grant.reservation] = Settlement(
                 self._agent, self._incarnation, grant.reservation, tokens, estimated
             )
-        if not estimated:
+        if not (estimated or self._aside):
             model.counted = Counted(draft.head, draft.fragments, reply.usage.prompt)
         return reply
 

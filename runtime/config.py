@@ -29,6 +29,7 @@ NO_LIMIT = -1
 """A limit that is off."""
 
 ON_MAIL = ("wake", "keep", "refuse")
+STRATEGIES = ("compact", "none")
 
 
 def need(section: Strict, least: float, *names: str, off: float | None = None) -> None:
@@ -45,6 +46,18 @@ def need(section: Strict, least: float, *names: str, off: float | None = None) -
             but = "" if off is None else f", or {off} for no limit"
             reason = f"{type(section).__name__}.{name} must be {kind} of at least {least}{but}, not {value!r}."
             raise PresetInvalid(field=name, reason=reason)
+
+
+def need_one_of(section: Strict, name: str, values: tuple[str, ...]) -> None:
+    """Refuse a field that is none of some words.
+
+    Raises:
+        PresetInvalid: It names the field and what it must be.
+    """
+    value = getattr(section, name)
+    if value not in values:
+        reason = f"{type(section).__name__}.{name} must be one of {', '.join(values)}, not {value!r}."
+        raise PresetInvalid(field=name, reason=reason)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -87,12 +100,14 @@ class FunctionConfig(Strict):
 
 @dataclass(frozen=True, kw_only=True)
 class LLMConfig(Strict):
-    """Memory and model calls. The first three are kept for compaction, which is not built yet: they change nothing now.
+    """Memory and model calls. Whichever of the first three is reached first has the history made smaller.
 
     Attributes:
         memory_abstract_threshold: Prompt tokens above which the history is summarised; -1: only the two windows count.
         session_tokens_windows: Prompt tokens at which the history is compacted.
-        memory_length_limit: Messages at which the history is compacted.
+        memory_length_limit: Messages at which the history is compacted; about 300 tokens are one message's.
+        memory_strategy: `"compact"` summarises what is old, and leaves it out where no summary can be had; with
+            `"none"` the history only grows.
         max_retries: Further attempts after a model call that failed but may succeed later.
         retry_base: Seconds before the first further attempt, doubled for each one after it.
         retry_cap: Seconds before a further attempt at most.
@@ -101,6 +116,7 @@ class LLMConfig(Strict):
     memory_abstract_threshold: int = NO_LIMIT
     session_tokens_windows: int = 64_000
     memory_length_limit: int = 200
+    memory_strategy: Literal["compact", "none"] = "compact"
     max_retries: int = 3
     retry_base: float = 0.5
     retry_cap: float = 30.0
@@ -110,6 +126,7 @@ class LLMConfig(Strict):
         need(self, 1, "memory_abstract_threshold", off=NO_LIMIT)
         need(self, 1, "session_tokens_windows", "memory_length_limit")
         need(self, 0, "max_retries", "retry_base", "retry_cap")
+        need_one_of(self, "memory_strategy", STRATEGIES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -153,9 +170,7 @@ class MailConfig(Strict):
         need(self, 1, "mail_bytes", "mailbox_messages")
         need(self, 2 * BODY_LIMIT, "mailbox_bytes")
         need(self, 0, "send_timeout")
-        if self.on_mail not in ON_MAIL:
-            reason = f"MailConfig.on_mail must be one of {', '.join(ON_MAIL)}, not {self.on_mail!r}."
-            raise PresetInvalid(field="on_mail", reason=reason)
+        need_one_of(self, "on_mail", ON_MAIL)
 
 
 @dataclass(frozen=True, kw_only=True)

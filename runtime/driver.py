@@ -10,21 +10,24 @@ from collections import deque
 from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
 from functools import partial
-from typing import Any, TypeAlias, assert_never
+from typing import Any, Protocol, TypeAlias, assert_never
 
 from ..protocols.checkin import Grant, Proceed
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..protocols.mail import Envelope
-from ..protocols.messages import ToolCall
+from ..protocols.messages import Json, Reply
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
-from ..protocols.providers.base import Watcher
+from ..protocols.providers.base import ToolSchema, Watcher
 from .caller import Caller
+from .hook_chain import HookChain
+from .hooks import AddNote, EndRun, LimitReached, StepBegins, StepEnded
 from .inbox import Inbox
 from .ports import Channel, Clock
 from .step.advance import advance
 from .step.effects import (
+    AskApproval,
     AskLeave,
     CallModel,
     Cancel,
@@ -40,10 +43,10 @@ from .step.effects import (
     WaitForMail,
 )
 from .step.events import (
-    CallFacts,
     DeadlinePassed,
     Directed,
     Event,
+    Extended,
     Finished,
     MailArrived,
     MailSeen,
@@ -52,19 +55,30 @@ from .step.events import (
     Replied,
     TimerFired,
     ToolEnded,
+    ToolHeld,
 )
-from .step.state import AgentState, Mail, Op, WaitFor, Waiting
-from .tools.digest import digest, signature
-from .tools.executor import Executor
-from .tools.output import ToolContext, ToolOutput
+from .step.phases import Asking, Leaving, Mail, Op, Purpose, WaitFor, Waiting, WindingDown
+from .step.state import AgentState
+from .suspension import Suspension
+from .tools.digest import digest
+from .tools.output import ToolContext
 from .tools.registry import Toolbox
-from .tools.tool import Tool
+from .tools.update_step import UPDATE_STEP_TOOL
+from .workbench import Held, Workbench
 
-__all__ = ("Driver", "Ports")
+__all__ = ("AnswerReader", "Driver", "Ports")
 
 log = logging.getLogger(__name__)
 
-Slow: TypeAlias = AskLeave | CallModel | RunTool | StartTimer | StartDeadline | WaitForMail
+Slow: TypeAlias = TakeMail | LookForMail | AskLeave | CallModel | RunTool | StartTimer | StartDeadline | WaitForMail
+
+
+class AnswerReader(Protocol):
+    """Reads a typed answer."""
+
+    def read(self, text: str) -> tuple[Json, str]:
+        """The validated value as plain data and no flaw; or no value, and what the model must correct."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -72,16 +86,22 @@ class Ports:
     """What a driver acts through.
 
     Attributes:
+        workbench: Runs tool calls.
+        hooks: What the user's own code has to say at Steps and limits.
+        suspension: Where somebody may have the agent stand still.
         random: A number in [0, 1).
         notify: Takes each notice, in order.
         finish: Takes each outcome, once.
         settled: Called when the agent has become idle, or may have mail to be woken by.
+        output: Reads an answer that must be of a type; None: any text will do.
         watch: Takes pieces of answers while they are streamed; None: nobody looks.
     """
 
     caller: Caller
     toolbox: Toolbox
-    executor: Executor
+    workbench: Workbench
+    hooks: HookChain
+    suspension: Suspension
     inbox: Inbox
     channel: Channel
     clock: Clock
@@ -89,6 +109,7 @@ class Ports:
     notify: Callable[[Notice], None]
     finish: Callable[[Outcome], None]
     settled: Callable[[], None]
+    output: AnswerReader | None = None
     watch: Watcher | None = None
 
 
@@ -111,7 +132,6 @@ class Driver:
         self._tasks: dict[Op, asyncio.Task[None]] = {}
         self._asks: set[asyncio.Task[None]] = set()
         self._bug: BaseException | None = None
-        self._schemas = ports.toolbox.schemas()
 
     def feed(self, event: Event) -> None:
         """Have an event applied after those that came before."""
@@ -174,9 +194,9 @@ class Driver:
         """Do what is done at once; begin what takes time."""
         ports = self._ports
         match effect:
-            case TakeMail(op=op, size=size):
-                self.feed(MailTaken(op, tuple(as_mail(envelope) for envelope in ports.inbox.take(size))))
-            case LookForMail(op=op):
+            case TakeMail(op=op, size=size) if not (ports.hooks or ports.suspension.asked):
+                self.feed(MailTaken(op, self._mail(size)))
+            case LookForMail(op=op) if not ports.hooks:
                 self.feed(MailSeen(op, ports.inbox.waits()))
             case Cancel(ops=ops):
                 self._cancel(ops)
@@ -185,6 +205,8 @@ class Driver:
                     ports.inbox.consume(ids, self.state.current.id, self.state.step)
             case Notify():
                 self._notify(effect)
+            case AskApproval():
+                pass  # the state holds the call, which is where people see it; their answer is fed in
             case Finish(op=op, outcome=outcome):
                 await ports.caller.settle_soon()
                 ports.finish(outcome)
@@ -195,13 +217,20 @@ class Driver:
     def _begin(self, effect: Slow) -> None:
         """Begin what is answered later."""
         match effect:
-            case AskLeave():
-                self._spawn_whole(self._ask_leave(effect))
+            case TakeMail(op=op):
+                self._spawn(op, self._enter(effect, self.state))
+            case LookForMail(op=op):
+                self._spawn(op, self._leave(effect, self.state))
+            case AskLeave(op=op):
+                if self._ports.suspension.asked or (effect.first and self._ports.hooks):
+                    self._spawn(op, self._before_leave(effect, self.state))
+                else:
+                    self._spawn_whole(self._ask_leave(effect, self.state))
             case CallModel(op=op, grant=grant):
                 self._ports.caller.hold(grant)
                 self._spawn(op, self._call_model(effect)).add_done_callback(lambda _: self._settle(grant))
             case RunTool(op=op):
-                self._spawn(op, self._run_tool(effect))
+                self._spawn(op, self._run_tool(effect, self.state))
             case StartTimer(op=op, seconds=seconds):
                 self._spawn(op, self._sleep(seconds, TimerFired(op)))
             case StartDeadline(op=op, seconds=seconds):
@@ -210,6 +239,27 @@ class Driver:
                 self._begin_wait(op, wait)
             case _:
                 assert_never(effect)
+
+    def _mail(self, size: int) -> tuple[Mail, ...]:
+        return tuple(as_mail(envelope) for envelope in self._ports.inbox.take(size))
+
+    async def _enter(self, effect: TakeMail, state: AgentState) -> None:
+        """A boundary at which somebody may have the agent stand, and hooks have a say."""
+        ports, run = self._ports, state.current
+        await ports.suspension.point("boundary")
+        begins = StepBegins(agent=state.agent, run=run.id, step=state.step, node=run.node or "")
+        said = await ports.hooks.before_step(begins)
+        notes = (said.text,) if isinstance(said, AddNote) else ()
+        refused = said.reason if isinstance(said, EndRun) else None
+        self.feed(MailTaken(effect.op, self._mail(effect.size), notes, refused))
+
+    async def _leave(self, effect: LookForMail, state: AgentState) -> None:
+        """The end of a Step, where hooks have a say."""
+        run, doing = state.current, state.doing
+        summary = doing.summary if isinstance(doing, Leaving) else None
+        ended = StepEnded(agent=state.agent, run=run.id, step=state.step, node=run.node or "", summary=summary or "")
+        said = await self._ports.hooks.after_step(ended)
+        self.feed(MailSeen(effect.op, self._ports.inbox.waits(), None if said is None else said.text))
 
     def _begin_wait(self, op: Op, wait: WaitFor) -> None:
         if self._wanted(wait):
@@ -222,16 +272,37 @@ class Driver:
         return self._ports.inbox.waits(wait.senders) or (bool(wait.senders) and self._ports.inbox.waits((SUPERVISOR,)))
 
     def _notify(self, effect: Notify) -> None:
+        if effect.warning:
+            log.warning("%s: %s", self.state.agent, effect.text)
         state, now = self.state, self._ports.clock.now()
         run = state.run.id if state.run else None
         kind, event = effect.type, effect.extra_type
         notice = Notice(kind, event, state.agent, effect.text, run, state.step, effect.data, at=now)
         self._ports.notify(notice)
 
-    async def _ask_leave(self, effect: AskLeave) -> None:
-        tools = () if effect.last else self._schemas
-        directive = await self._ports.caller.ask_leave(self.state, tools, effect.output, last=effect.last)
+    async def _before_leave(self, effect: AskLeave, state: AgentState) -> None:
+        """What comes before leave is asked for: somebody may have the agent stand, and a hook may extend a limit."""
+        await self._ports.suspension.point("model")
+        doing = state.doing
+        if effect.first and isinstance(doing, WindingDown) and doing.limit is not None:
+            reached = LimitReached(
+                agent=state.agent, run=state.current.id, step=state.step, limit=doing.limit, reason=doing.reason
+            )
+            said = await self._ports.hooks.on_limit(reached)
+            if said is not None:
+                self.feed(Extended(effect.op, said.rounds))
+                return
+        self._spawn_whole(self._ask_leave(effect, state))
+
+    async def _ask_leave(self, effect: AskLeave, state: AgentState) -> None:
+        assert isinstance(state.doing, Asking), state.phase  # noqa: S101  it is what the effect came with
+        directive = await self._ports.caller.ask_leave(state, state.doing, self._tools(state), effect.output)
         self.feed(Directed(effect.op, directive))
+
+    def _tools(self, state: AgentState) -> tuple[ToolSchema, ...]:
+        """What the model may call now: only at a node of a plan is there something to revise."""
+        schemas = self._ports.toolbox.schemas()
+        return schemas if state.current.node is None else (*schemas, UPDATE_STEP_TOOL)
 
     async def _call_model(self, effect: CallModel) -> None:
         caller = self._ports.caller
@@ -245,8 +316,7 @@ class Driver:
             log.exception("a model call of %s raised", self.state.agent)
             self.feed(ModelFailed(effect.op, type(error).__name__, f"{type(error).__name__}: {error}", retryable=False))
         else:
-            facts = tuple(self._facts(each) for each in reply.message.calls)
-            self.feed(Replied(effect.op, reply, facts))
+            self.feed(self._replied(effect, reply))
 
     def _settle(self, grant: Grant) -> None:
         """A call has ended, whether it ever began or not: report it now, without anybody waiting for that."""
@@ -255,34 +325,25 @@ class Driver:
         if caller.owes and not asyncio.get_running_loop().is_closed():
             self._spawn_whole(caller.settle_soon())
 
-    def _facts(self, asked: ToolCall) -> CallFacts:
-        tool = self._ports.toolbox.get(asked.name)
-        return CallFacts(signature(asked.name, asked.arguments), polling=tool is not None and tool.polling)
+    def _replied(self, effect: CallModel, reply: Reply) -> Replied:
+        """A reply, with what the core must know of it and cannot compute in time."""
+        calls, reader = reply.message.calls, self._ports.output
+        facts = tuple(self._ports.workbench.facts(each) for each in calls)
+        if reader is None or calls or effect.purpose is not Purpose.THINK:
+            return Replied(effect.op, reply, facts)
+        value, flaw = reader.read(reply.message.content)
+        return Replied(effect.op, reply, facts, flaw, value)
 
-    async def _run_tool(self, effect: RunTool) -> None:
-        state, ports, asked = self.state, self._ports, effect.call
-        context = ToolContext(
-            state.agent, self._incarnation, state.current.id, state.step, int(effect.op), ports.channel
-        )
-        tool = ports.toolbox.get(asked.name)
-        if tool is None:
-            output = ports.toolbox.missing(asked.name)
-        else:
-            output = await self._run_uncut(tool, asked.arguments, context, effect.op)
+    async def _run_tool(self, effect: RunTool, state: AgentState) -> None:
+        ports, op = self._ports, effect.op
+        await ports.suspension.point("tool")
+        context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, int(op), ports.channel)
+        output = await ports.workbench.run(effect.call, context, approved=effect.approved)
+        if isinstance(output, Held):
+            self.feed(ToolHeld(op, output.reason))
+            return
         wait = None if output.wait is None else WaitFor(output.wait.senders, output.wait.seconds)
-        event = ToolEnded(effect.op, output.content, digest(output.content), output.failed, wait, ports.inbox.waits())
-        self.feed(event)
-
-    async def _run_uncut(self, tool: Tool, arguments: str, context: ToolContext, op: Op) -> ToolOutput:
-        """Run a call; one that cancels its own task has failed, only the driver may end it without an output."""
-        try:
-            return await self._ports.executor.run(tool, arguments, context)
-        except asyncio.CancelledError:
-            if op not in self._tasks:
-                raise
-            if (task := asyncio.current_task()) is not None:
-                task.uncancel()
-            return ToolOutput.failure(f"{tool.name} cancelled itself.")
+        self.feed(ToolEnded(op, output.content, digest(output.content), output.failed, wait, ports.inbox.waits()))
 
     async def _sleep(self, seconds: float, event: Event) -> None:
         await self._ports.clock.sleep(seconds)

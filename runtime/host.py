@@ -18,6 +18,7 @@ from collections import deque
 from dataclasses import dataclass
 from itertools import count
 
+from ..protocols.approval import Approval
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Kind, Receipt, ReceiptState, Refusal
@@ -25,19 +26,25 @@ from ..protocols.messages import Json
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Ending, Limit, Outcome
 from .agent import Agent
+from .approvals import Docket, held_calls
 from .caller import Caller, Model
+from .config import AmritaConfig
 from .driver import Driver, Ports
 from .errors import ChannelClosed, QueueFull, RunUnknown, TaskInvalid
+from .hook_chain import HookChain
 from .inbox import Inbox
 from .ports import Clock, PostOffice, SupervisorLink
 from .reporter import Reporter
 from .sender import Sender
 from .step.events import Asked, Event, PauseAsked, Resumed, Stopped, Woken
-from .step.state import AgentState, Phase
+from .step.phases import Phase
+from .step.state import AgentState
+from .suspension import Suspension
 from .tools.builtin import BUILTIN
 from .tools.executor import Executor
 from .tools.registry import Toolbox
 from .tools.tool import Tool
+from .workbench import Workbench
 
 __all__ = ("AgentHost", "Seat")
 
@@ -100,7 +107,11 @@ class AgentChannel:
 
 
 class AgentHost:
-    """Holds one agent. See the module's text for its life."""
+    """Holds one agent. See the module's text for its life.
+
+    Attributes:
+        docket: The calls that wait for a person, from any thread.
+    """
 
     def __init__(
         self,
@@ -128,15 +139,21 @@ class AgentHost:
         self._caller = Caller(seat.name, seat.incarnation, models, link, agent.config.wind_down.input_bytes)
         state = AgentState.begin(seat.name, agent.rules)
         self._driver = Driver(state, seat.incarnation, self._ports(link, post, tools))
+        self.docket = Docket(self._held, self._feed)
         if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
 
-    def _ports(self, link: SupervisorLink, post: PostOffice, served: tuple[Tool, ...]) -> Ports:
-        config = self._agent.config
+    def _ports(self, link: SupervisorLink, post: PostOffice, extra: tuple[Tool, ...]) -> Ports:
+        agent, config = self._agent, self._agent.config
+        toolbox = Toolbox((*agent.tools, *extra, *BUILTIN), config)
+        hooks = HookChain(agent.hooks, self.tell)
+        self._suspension = Suspension()
         return Ports(
             caller=self._caller,
-            toolbox=Toolbox((*self._agent.tools, *served, *BUILTIN), config),
-            executor=Executor(output_bytes=config.function_config.tool_output_bytes),
+            toolbox=toolbox,
+            workbench=Workbench(toolbox, Executor(output_bytes=output_bytes(config)), hooks),
+            hooks=hooks,
+            suspension=self._suspension,
             inbox=self._inbox,
             channel=AgentChannel(self, self._seat, self._sender, post, link),
             clock=self._clock,
@@ -144,6 +161,7 @@ class AgentHost:
             notify=self._reporter.add,
             finish=self._finish,
             settled=self._settled,
+            output=agent.output,
         )
 
     async def open(self) -> None:
@@ -252,6 +270,11 @@ class AgentHost:
     def _new_run(self) -> RunId:
         return RunId(f"{self._seat.name}.{self._seat.incarnation}.{next(self._numbers)}")
 
+    def _held(self) -> tuple[Approval, ...]:
+        """The calls that wait for a person; none when nobody drives them any more."""
+        over = self._driving is None or self._driving.done()
+        return () if over else held_calls(self._driver.state, self._driver.since)
+
     def _feed(self, event: Event) -> None:
         if self._loop is not None and not self._loop.is_closed():
             self._loop.call_soon_threadsafe(self._driver.feed, event)
@@ -327,6 +350,12 @@ class AgentHost:
         self._reporter.add(
             Notice(NoticeType.RUN, "finished", self._seat.name, text, run, self._driver.state.step, data)
         )
+
+
+def output_bytes(config: AmritaConfig) -> int:
+    """Bytes of one tool output: what is configured, but no more than about a third of the window."""
+    least = 1024
+    return max(least, min(config.function_config.tool_output_bytes, config.llm.session_tokens_windows))
 
 
 def check_task(task: object, time_limit: float | None) -> None:

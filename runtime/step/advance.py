@@ -9,19 +9,24 @@ from dataclasses import replace
 from typing import Any, TypeAlias, assert_never
 
 from ...protocols.checkin import EndStep, Pause, Proceed, Stop, Wait, WindDown
+from ...protocols.messages import Json
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from ..errors import InvalidMove
 from .asking import ask, call, try_again, wait_for_leave
 from .beginning import begin, wake
 from .boundary import enter, leave
+from .calls import decided, replied, tool_ended, tool_held
+from .compacting import OVERFLOW, compact_overflow, compacted, slide, think_within
 from .effects import Cancel, Commit, Moved, Notify, WaitForMail
-from .ending import finish, finish_without_model, wind_down
+from .ending import answer, finish, finish_without_model, last_prompt, wind_down
 from .events import (
     Asked,
     DeadlinePassed,
+    Decided,
     Directed,
     Event,
+    Extended,
     Finished,
     MailArrived,
     MailSeen,
@@ -33,23 +38,31 @@ from .events import (
     Stopped,
     TimerFired,
     ToolEnded,
+    ToolHeld,
     Woken,
 )
-from .prompts import NO_MAIL, mail_note
-from .rounds import last_replied, replied, think, tool_ended
-from .state import (
-    AgentState,
+from .phases import (
+    Asking,
     AskStage,
+    Compacting,
+    Decomposing,
     Idle,
     Leaving,
     Op,
     Paused,
     Phase,
+    Summarising,
     Thinking,
     Waiting,
     WindingDown,
     awaited,
 )
+from .plan import NodeStatus
+from .planning import decomposed, end_node, run_directly, summarised, summary_missing, with_status
+from .prompts import NO_MAIL, mail_note
+from .rounds import last_replied
+from .stalling import stalled
+from .state import AgentState
 from .steering import (
     ask_pause,
     forget_pause,
@@ -62,6 +75,9 @@ from .steering import (
 )
 
 __all__ = ("MOVES", "advance")
+
+Aside: TypeAlias = Decomposing | Summarising | Compacting
+"""Phases in which a model is asked for something that the run can do without."""
 
 Move: TypeAlias = Callable[[AgentState, Any, Any], Moved]
 """A move is given the state, what the phase holds, and the event."""
@@ -86,16 +102,15 @@ def awaited_answer(state: AgentState, event: Event) -> bool:
         return True
     if isinstance(event, DeadlinePassed):
         return op == state.current.deadline
-    if isinstance(state.doing, Thinking | WindingDown) and state.doing.ask.stage is not STAGES[type(event)]:
+    if isinstance(state.doing, Asking) and state.doing.ask.stage is not STAGES[type(event)]:
         return False
     return op in awaited(state.doing)
 
 
 def mail_taken(state: AgentState, _: object, event: MailTaken) -> Moved:
-    """Mail enters the transcript as one note, and the model is asked."""
-    if not event.mails:
-        return think(state) if state.transcript.of_run else finish(state, Ending.STOPPED, "", reason=NOTHING_TO_DO)
-    ids = tuple(mail.id for mail in event.mails)
+    """What came to a boundary enters the transcript, and the model is asked."""
+    if event.refused is not None:
+        return finish(state, Ending.STOPPED, state.transcript.last_text, reason=event.refused)
     told = tuple(
         Notify(
             NoticeType.MAIL,
@@ -105,21 +120,35 @@ def mail_taken(state: AgentState, _: object, event: MailTaken) -> Moved:
         )
         for mail in event.mails
     )
-    state = replace(state, transcript=state.transcript.note(mail_note(event.mails)))
-    state, effects = think(state)
-    return state, (Commit(ids), *told, *effects)
+    if event.mails:
+        state = state.noted(mail_note(event.mails))
+    for note in event.notes:
+        state = state.noted(note)
+    state, planned = with_status(state)
+    if not state.transcript.of_run:
+        return finish(state, Ending.STOPPED, "", reason=NOTHING_TO_DO)
+    taken = tuple(mail.id for mail in event.mails)
+    commit = (Commit(taken),) if taken or event.notes or planned else ()
+    state, effects = think_within(state)
+    return state, (*commit, *told, *planned, *effects)
 
 
 def mail_seen(state: AgentState, doing: Leaving, event: MailSeen) -> Moved:
     """At the end of a Step: mail opens another one, if there is a round left for it; else the run ends or waits."""
-    if event.waits and state.current.rounds < state.rules.rounds:
+    if doing.summary is not None and state.current.node is not None:
+        state, told = end_node(state, NodeStatus.DONE, event.summary or doing.summary)
+        state, effects = enter(state)
+        return state, (told, Commit(), *effects)
+    if event.waits and state.rounds_left > 0:
         return enter(state)
     if doing.answer is not None:
-        return finish(state, Ending.ANSWERED, doing.answer)
+        return answer(state, doing.answer, doing.output)
     if doing.wait is not None:
         state, op = state.with_op()
         told = Notify(NoticeType.STEP, "waiting", f"waits for mail, {doing.wait.seconds:g} s at most")
         return replace(state, doing=Waiting(op, doing.wait)), (told, WaitForMail(op, doing.wait))
+    if state.current.window.period:  # seen after the round already; whoever comes here without that is stopped too
+        return stalled(state, None)
     return enter(state)
 
 
@@ -134,7 +163,7 @@ def mail_arrived(state: AgentState, doing: Waiting, _: MailArrived) -> Moved:
     return state, (Cancel((doing.op,)), *effects)
 
 
-def directed(state: AgentState, doing: Thinking | WindingDown, event: Directed) -> Moved:
+def directed(state: AgentState, doing: Asking, event: Directed) -> Moved:
     """Do what the Supervisor said."""
     match event.directive:
         case Proceed(grant=grant):
@@ -150,22 +179,22 @@ def directed(state: AgentState, doing: Thinking | WindingDown, event: Directed) 
             return ended_by(state, doing, event.directive)
 
 
-def ended_by(state: AgentState, doing: Thinking | WindingDown, directive: EndStep | WindDown | Stop) -> Moved:
-    """The Supervisor grants no call: end the run, give a last answer, or, in a last answer, do without a model."""
+def ended_by(state: AgentState, doing: Asking, directive: EndStep | WindDown | Stop) -> Moved:
+    """The Supervisor grants no call: end the run, give a last answer, or do without the model what can be done so."""
     match directive:
         case Stop(reason=reason):
             return finish(state, Ending.STOPPED, state.transcript.last_text, reason=reason)
         case _ if isinstance(doing, WindingDown):
             return finish_without_model(state, doing)
-        case EndStep():
-            return leave(state)
+        case EndStep(reason=reason):
+            return leave(state) if isinstance(doing, Thinking) else without_reply(state, doing, reason)
         case WindDown(limit=limit, reason=reason):
             return wind_down(state, Ending.LIMIT, reason, Limit(limit))
         case _:
             assert_never(directive)
 
 
-def no_leave(state: AgentState, doing: Thinking | WindingDown, reason: str) -> Moved:
+def no_leave(state: AgentState, doing: Asking, reason: str) -> Moved:
     """The wait for leave has been long enough: what holds the tokens will not give them back."""
     if isinstance(doing, WindingDown):
         return finish_without_model(state, doing)
@@ -173,8 +202,8 @@ def no_leave(state: AgentState, doing: Thinking | WindingDown, reason: str) -> M
 
 
 def model_failed(state: AgentState, doing: Thinking, event: ModelFailed) -> Moved:
-    """Try again, or end the run as failed."""
-    again = try_again(state, doing, event)
+    """Try again, with a smaller history where that was too long, or end the run as failed."""
+    again = compact_overflow(state, event) or try_again(state, doing, event)
     if again is not None:
         return again
     state, effects = finish(state, Ending.FAILED, state.transcript.last_text, reason=event.sentence)
@@ -190,6 +219,28 @@ def last_failed(state: AgentState, doing: WindingDown, event: ModelFailed) -> Mo
     return state, (failure_notice(event), *effects)
 
 
+def side_failed(state: AgentState, doing: Aside, event: ModelFailed) -> Moved:
+    """Try again, or go on without what was asked for. A request that was too long itself is not made again."""
+    again = None if event.kind == OVERFLOW else try_again(state, doing, event)
+    if again is not None:
+        return again
+    state, effects = without_reply(state, doing, event.sentence)
+    return state, (failure_notice(event), *effects)
+
+
+def without_reply(state: AgentState, doing: Aside, reason: str) -> Moved:
+    """Go on without a plan, a node's summary, or a summary of the history."""
+    match doing:
+        case Decomposing():
+            return run_directly(state, f"No plan was made: {reason}")
+        case Summarising():
+            return summary_missing(state, f"No summary was made: {reason}")
+        case Compacting():
+            return slide(state, doing)
+        case _:
+            assert_never(doing)
+
+
 def failure_notice(event: ModelFailed) -> Notify:
     """A model call failed for good."""
     return Notify(NoticeType.MODEL, "failed", event.sentence, {"error": event.kind})
@@ -197,13 +248,27 @@ def failure_notice(event: ModelFailed) -> Notify:
 
 def last_answered(state: AgentState, doing: WindingDown, event: Replied) -> Moved:
     """The last answer came; an empty one is replaced by what there is."""
-    state, told, text = last_replied(state, event)
+    state, told, text = last_replied(state, doing, event)
     ended = finish(state, doing.ending, text, reason=doing.reason, limit=doing.limit) if text.strip() else None
     state, effects = ended or finish_without_model(state, doing)
     return state, (told, *effects)
 
 
-def ask_again(state: AgentState, doing: Thinking | WindingDown, _: TimerFired) -> Moved:
+def extended(state: AgentState, doing: WindingDown, event: Extended) -> Moved:
+    """Some more rounds were given: the run goes on as if it had not reached the limit. Other limits cannot be moved."""
+    data: dict[str, Json] = {"rounds": event.rounds, "limit": doing.limit.value if doing.limit else ""}
+    if doing.limit is not Limit.ROUNDS:
+        told = Notify(NoticeType.RUN, "not_extended", "only the limit of rounds can be extended", data, warning=True)
+        state, effects = ask(state, doing)
+        return state, (told, *effects)
+    told = Notify(NoticeType.RUN, "extended", f"{event.rounds} more rounds", data)
+    run = replace(state.current, extra=state.current.extra + event.rounds)
+    state = replace(state, run=run, transcript=state.transcript.without_last_note(last_prompt(doing)))
+    state, effects = enter(state)
+    return state, (told, Commit(), *effects)
+
+
+def ask_again(state: AgentState, doing: Asking, _: TimerFired) -> Moved:
     """The pause before an attempt is over."""
     return ask(state, doing)
 
@@ -222,6 +287,7 @@ NOTHING_TO_DO = "the mail that woke the agent is gone"
 
 STAGES: Mapping[type[Event], AskStage] = {
     Directed: AskStage.LEAVE,
+    Extended: AskStage.LEAVE,
     TimerFired: AskStage.TIMER,
     Replied: AskStage.MODEL,
     ModelFailed: AskStage.MODEL,
@@ -234,28 +300,30 @@ ANYWHERE: Mapping[type[Event], Move] = {
     Resumed: forget_pause,
 }
 
+ASIDE: Mapping[type[Event], Move] = {
+    **ANYWHERE,
+    Resumed: resume_asking,
+    Directed: directed,
+    ModelFailed: side_failed,
+    TimerFired: ask_again,
+}
+
 MOVES: Mapping[Phase, Mapping[type[Event], Move]] = {
     Phase.IDLE: {Asked: begin, Woken: wake, PauseAsked: ask_pause, Resumed: forget_pause, Stopped: stay},
     Phase.ENTERING: {**ANYWHERE, MailTaken: mail_taken},
-    Phase.THINKING: {
-        **ANYWHERE,
-        Resumed: resume_asking,
-        Directed: directed,
-        Replied: lambda state, _, event: replied(state, event),
-        ModelFailed: model_failed,
-        TimerFired: ask_again,
-    },
-    Phase.ACTING: {**ANYWHERE, ToolEnded: tool_ended},
+    Phase.DECOMPOSING: {**ASIDE, Replied: decomposed},
+    Phase.THINKING: {**ASIDE, Replied: lambda state, _, event: replied(state, event), ModelFailed: model_failed},
+    Phase.ACTING: {**ANYWHERE, ToolEnded: tool_ended, ToolHeld: tool_held, Decided: decided},
+    Phase.SUMMARISING: {**ASIDE, Replied: summarised},
     Phase.LEAVING: {**ANYWHERE, MailSeen: mail_seen},
+    Phase.COMPACTING: {**ASIDE, Replied: compacted},
     Phase.WAITING: {**ANYWHERE, MailArrived: mail_arrived, TimerFired: wait_over},
     Phase.WINDING_DOWN: {
-        **ANYWHERE,
+        **ASIDE,
         DeadlinePassed: time_over_already_ending,
-        Resumed: resume_asking,
-        Directed: directed,
         Replied: last_answered,
         ModelFailed: last_failed,
-        TimerFired: ask_again,
+        Extended: extended,
     },
     Phase.PAUSED: {**ANYWHERE, DeadlinePassed: time_over_paused, Resumed: resume},
     Phase.DONE: {Finished: finished, Stopped: stay, PauseAsked: ask_pause, Resumed: forget_pause},

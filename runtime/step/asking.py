@@ -8,31 +8,42 @@ Whether to try again, and with which preset, is decided here, so that every atte
 """
 
 from dataclasses import replace
-from typing import TypeAlias
+from typing import assert_never
 
 from ...protocols.checkin import Grant
 from ...protocols.notices import NoticeType
 from .effects import AskLeave, CallModel, Moved, Notify, StartTimer
 from .events import ModelFailed
-from .state import AgentState, Ask, AskStage, Op, Rules, Thinking, WindingDown
+from .phases import Ask, Asking, AskStage, Op, Purpose
+from .rules import Rules
+from .state import AgentState
 
 __all__ = ("ask", "call", "retry_delay", "try_again", "wait_for_leave")
 
-Asking: TypeAlias = Thinking | WindingDown
 
-
-def ask(state: AgentState, doing: Asking) -> Moved:
-    """Ask for leave to make one attempt."""
-    last = isinstance(doing, WindingDown)
-    output = min(state.rules.last_output, state.rules.output) if last else state.rules.output
+def ask(state: AgentState, doing: Asking, *, first: bool = False) -> Moved:
+    """Ask for leave to make one attempt; `first` where that begins a last answer because of a limit."""
     state, op = staged(state, doing, AskStage.LEAVE)
-    return state, (AskLeave(op, output, last),)
+    return state, (AskLeave(op, output_of(state.rules, doing.purpose), doing.purpose, first),)
+
+
+def output_of(rules: Rules, purpose: Purpose) -> int:
+    """Output tokens wanted of a call."""
+    match purpose:
+        case Purpose.THINK:
+            return rules.output
+        case Purpose.LAST:
+            return min(rules.last_output, rules.output)
+        case Purpose.DECOMPOSE | Purpose.SUMMARISE | Purpose.COMPACT:
+            return min(rules.side_output, rules.output)
+        case _:
+            assert_never(purpose)
 
 
 def call(state: AgentState, doing: Asking, grant: Grant) -> Moved:
     """Make the attempt that was granted."""
     state, op = staged(state, doing, AskStage.MODEL)
-    return state, (CallModel(op, grant, isinstance(doing, WindingDown)),)
+    return state, (CallModel(op, grant, doing.purpose),)
 
 
 def wait_then_ask(state: AgentState, doing: Asking, seconds: float) -> Moved:

@@ -7,23 +7,29 @@ from ...protocols.notices import NoticeType
 from .boundary import enter
 from .effects import Commit, Effect, Moved, Notify, StartDeadline
 from .events import Asked, Woken
+from .phases import Idle
+from .planning import decompose
+from .prompts import said_note
 from .stall import Window
-from .state import AgentState, Idle, Run
+from .state import AgentState, Run
 from .transcript import Transcript
 
 __all__ = ("begin", "wake")
 
 
-def new_run(state: AgentState, run: RunId) -> AgentState:
+def new_run(state: AgentState, run: RunId, task: str = "") -> AgentState:
     """The agent with a run that begins now, and with its memory as far as it has one."""
-    transcript = Transcript.begin(state.rules.instructions) if state.rules.memory == "run" else state.transcript
-    return replace(state, transcript=transcript.next_run(), run=Run(run, window=Window(state.rules.repeats)))
+    if state.rules.memory == "run":
+        state = replace(state, transcript=Transcript.begin(state.rules.instructions), measured=None)
+    began = Run(run, task, window=Window(state.rules.repeats))
+    return replace(state, transcript=state.transcript.next_run(), run=began)
 
 
 def begin(state: AgentState, _: Idle, event: Asked) -> Moved:
     """A task came: it enters the transcript, and the first Step begins."""
-    state = new_run(state, event.run)
-    state = replace(state, transcript=state.transcript.note(event.task))
+    state = new_run(state, event.run, event.task).noted(event.task)
+    if event.said:
+        state = state.noted(said_note(event.said))
     return started(state, event.task[:200], event.timeout)
 
 
@@ -33,11 +39,12 @@ def wake(state: AgentState, _: Idle, event: Woken) -> Moved:
 
 
 def started(state: AgentState, text: str, timeout: float | None) -> Moved:
-    """Set the run's timer, if it has one, and begin the first Step."""
+    """Set the run's timer, if it has one, and begin the first Step; a task may be decomposed before that."""
     effects: tuple[Effect, ...] = (Notify(NoticeType.RUN, "started", text),)
     if timeout is not None:
         state, op = state.with_op()
         state = replace(state, run=replace(state.current, deadline=op))
         effects = (*effects, StartDeadline(op, timeout))
-    state, entering = enter(state)
-    return state, (*effects, Commit(), *entering)
+    planned = state.rules.plan != "never" and state.current.task
+    state, begun = decompose(state) if planned else enter(state)
+    return state, (*effects, Commit(), *begun)

@@ -1,12 +1,16 @@
-"""Entering and leaving a Step: the only place where peer messages enter the transcript."""
+"""Entering and leaving a Step: the only place where peer messages and the plan's status enter the transcript."""
 
 from dataclasses import replace
 
+from ...protocols.messages import Json
 from ...protocols.notices import NoticeType
 from .budget import TokenBudget
 from .effects import LookForMail, Moved, Notify, TakeMail
+from .judging import judge
 from .nudge import without_nudge
-from .state import AgentState, Entering, Leaving, Paused, WaitFor
+from .phases import Entering, Leaving, Paused, WaitFor
+from .stall import Window
+from .state import AgentState
 
 __all__ = ("enter", "leave")
 
@@ -16,17 +20,50 @@ def enter(state: AgentState) -> Moved:
     if state.pause is not None:
         told = Notify(NoticeType.AGENT, "paused", state.pause)
         return replace(state, doing=Paused(None, state.pause)), (told,)
+    state, passed_over = with_node(state)
     run = state.current
     run = replace(run, steps=run.steps + 1, step_rounds=0, budget=TokenBudget(state.rules.step_tokens))
     state, op = replace(state, run=run, step=state.step + 1).with_op()
-    told = Notify(NoticeType.STEP, "intro", f"Step {state.step} begins")
-    return replace(state, doing=Entering(op)), (told, TakeMail(op, state.rules.mail_bytes))
+    text = f"Step {state.step} begins" + (f": {run.node}" if run.node else "")
+    told = Notify(NoticeType.STEP, "intro", text, {"node": run.node or ""})
+    return replace(state, doing=Entering(op)), (*passed_over, told, TakeMail(op, state.rules.mail_bytes))
 
 
-def leave(state: AgentState, *, answer: str | None = None, wait: WaitFor | None = None) -> Moved:
-    """End the Step; before the run ends or waits, the mailbox is looked at once more."""
-    state, op = without_nudge(state).with_op()
-    told = Notify(
-        NoticeType.STEP, "leave", f"Step {state.step} ends", {"rounds": state.current.step_rounds, "waits": bool(wait)}
+def with_node(state: AgentState) -> tuple[AgentState, tuple[Notify, ...]]:
+    """The agent at its next plan node, if it has a plan and is at none. What it did before counts for no stall then."""
+    run = state.current
+    if run.plan is None:
+        return replace(state, run=replace(run, tool_error_hints=0)), ()
+    if run.plan.current is not None:
+        return state, ()
+    plan = run.plan
+    chosen = judge(
+        "next_node",
+        lambda: state.rules.strategy.next_node(plan),
+        lambda node: node is None or node in plan.ready,
+        otherwise=None,
     )
-    return replace(state, doing=Leaving(op, answer, wait)), (told, LookForMail(op))
+    node = chosen.value or next(iter(plan.ready), None)
+    plan = plan if node is None else plan.begin(node)
+    run = replace(run, plan=plan, window=Window(state.rules.repeats), tool_error_hints=0)
+    return replace(state, run=run), chosen.told
+
+
+def leave(
+    state: AgentState,
+    *,
+    answer: str | None = None,
+    wait: WaitFor | None = None,
+    summary: str | None = None,
+    output: Json = None,
+) -> Moved:
+    """End the Step; before the run ends or waits, the mailbox is looked at once more. The rest is as in `Leaving`."""
+    state, op = without_nudge(state).with_op()
+    data: dict[str, Json] = {
+        "rounds": state.current.step_rounds,
+        "waits": bool(wait),
+        "node": state.current.node or "",
+        "summary": summary or "",
+    }
+    told = Notify(NoticeType.STEP, "leave", f"Step {state.step} ends" + (f": {summary}" if summary else ""), data)
+    return replace(state, doing=Leaving(op, answer, wait, summary, output)), (told, LookForMail(op))

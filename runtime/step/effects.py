@@ -12,9 +12,11 @@ from ...protocols.ids import MessageId
 from ...protocols.messages import Json, ToolCall
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Outcome
-from .state import AgentState, Op, WaitFor
+from .phases import Op, Purpose, WaitFor
+from .state import AgentState
 
 __all__ = (
+    "AskApproval",
     "AskLeave",
     "CallModel",
     "Cancel",
@@ -57,11 +59,17 @@ class WaitForMail:
 
 @dataclass(frozen=True, slots=True)
 class AskLeave:
-    """Write the request, check in, hand back the directive. Answer: `Directed`. `last`: a last answer, tools off."""
+    """Write the request, check in, hand back the directive. Answer: `Directed`; or `Extended`, where it is the `first`.
+
+    Attributes:
+        output: Output tokens wanted.
+        first: It begins a last answer because of a limit, which a hook may extend.
+    """
 
     op: Op
     output: int
-    last: bool
+    purpose: Purpose
+    first: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,15 +78,25 @@ class CallModel:
 
     op: Op
     grant: Grant
-    last: bool
+    purpose: Purpose
 
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """Run one call. Answer: `ToolEnded`."""
+    """Run one call. Answer: `ToolEnded`, or `ToolHeld` when a person must allow it first, unless one has `approved`."""
 
     op: Op
     call: ToolCall
+    approved: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class AskApproval:
+    """Have a person decide whether a call may run. Answer: `Decided`."""
+
+    op: Op
+    call: ToolCall
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,12 +131,13 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Notify:
-    """Tell the watchers."""
+    """Tell the watchers; a `warning` stands in the log too."""
 
     type: NoticeType
     extra_type: str
     text: str
     data: Mapping[str, Json] = field(default_factory=dict[str, Json])
+    warning: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,6 +155,7 @@ Effect: TypeAlias = (
     | AskLeave
     | CallModel
     | RunTool
+    | AskApproval
     | StartTimer
     | StartDeadline
     | Cancel

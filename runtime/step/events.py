@@ -5,15 +5,17 @@ from typing import TypeAlias
 
 from ...protocols.checkin import Directive
 from ...protocols.ids import RunId
-from ...protocols.messages import Reply
-from .state import Mail, Op, WaitFor
+from ...protocols.messages import Json, Reply
+from .phases import Mail, Op, WaitFor
 
 __all__ = (
     "Asked",
     "CallFacts",
     "DeadlinePassed",
+    "Decided",
     "Directed",
     "Event",
+    "Extended",
     "Finished",
     "MailArrived",
     "MailSeen",
@@ -25,17 +27,19 @@ __all__ = (
     "Stopped",
     "TimerFired",
     "ToolEnded",
+    "ToolHeld",
     "Woken",
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Somebody gave the agent a task; `timeout` in seconds, None: none."""
+    """Somebody gave the agent a task; `timeout` in seconds, None: none; `said` is what they added before it began."""
 
     run: RunId
     task: str
     timeout: float | None = None
+    said: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,18 +52,26 @@ class Woken:
 
 @dataclass(frozen=True, slots=True)
 class MailTaken:
-    """The mail that fits was read; it leaves the mailbox with the commit that follows."""
+    """The mail that fits was read; it leaves the mailbox with the commit that follows.
+
+    Attributes:
+        notes: What hooks add to the Step's beginning.
+        refused: Why a hook ends the run here; None: it does not.
+    """
 
     op: Op
     mails: tuple[Mail, ...]
+    notes: tuple[str, ...] = ()
+    refused: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class MailSeen:
-    """The mailbox was looked at; `waits` says whether there is mail."""
+    """The mailbox was looked at; `waits` says whether there is mail, `summary` what a hook puts for the node's own."""
 
     op: Op
     waits: bool
+    summary: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,19 +89,28 @@ class Directed:
 
 @dataclass(frozen=True, slots=True)
 class CallFacts:
-    """What the core must know of a call: the digest of name and arguments, and whether its tool polls."""
+    """What the core must know of a call: the digest of name and arguments, and the marks of its tool."""
 
     signature: str
     polling: bool = False
+    approval: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Replied:
-    """The model answered; `facts` has one entry for each call."""
+    """The model answered.
+
+    Attributes:
+        facts: One entry for each call.
+        flaw: What is wrong with an answer that must be of the agent's output type; empty: nothing.
+        output: The validated value of such an answer.
+    """
 
     op: Op
     reply: Reply
     facts: tuple[CallFacts, ...] = ()
+    flaw: str = ""
+    output: Json = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -122,6 +143,31 @@ class ToolEnded:
     failed: bool = False
     wait: WaitFor | None = None
     mail_waits: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class ToolHeld:
+    """A call did not run: a person must allow it first, because `reason`."""
+
+    op: Op
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A person said whether a held call may run, and why not."""
+
+    op: Op
+    allowed: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Extended:
+    """A hook gives a run that reached its limit of rounds some more, in place of the last answer."""
+
+    op: Op
+    rounds: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,6 +220,9 @@ Event: TypeAlias = (
     | Replied
     | ModelFailed
     | ToolEnded
+    | ToolHeld
+    | Decided
+    | Extended
     | TimerFired
     | DeadlinePassed
     | PauseAsked

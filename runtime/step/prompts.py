@@ -4,20 +4,27 @@ Every failure the runtime reports begins `ERROR: `; a cancelled call and a call 
 """
 
 import re
-from unicodedata import category, normalize
 
-from ...protocols.ids import SUPERVISOR
-from .state import Mail
+from ...protocols.ids import SUPERVISOR, USER
+from .heads import FROM_RUNTIME, guarded
+from .phases import Mail
 
 __all__ = (
     "CANCELLED",
+    "CORRECT",
     "CUT",
     "EMPTY_REPLY",
+    "FINAL",
     "GIVE_UP",
+    "GIVE_UP_NODE",
     "INTERRUPTED",
     "LAST_ANSWER",
+    "NOT_RUN",
     "NO_MAIL",
+    "REFUSED",
     "mail_note",
+    "node_note",
+    "said_note",
     "without_model",
 )
 
@@ -29,20 +36,28 @@ CUT = (
     "Split the work into smaller calls."
 )
 INTERRUPTED = "This call was interrupted; it may have run."
+NOT_RUN = "This call was not run: nobody had allowed it when the run was ended."
+REFUSED = "Cancelled: A person did not allow this call{reason}. Do not repeat it."
 GIVE_UP = (
     "You have repeated the same tool calls without getting further. Stop calling tools now. "
     "Say what you found, what is missing and why you could not finish."
 )
+GIVE_UP_NODE = (
+    "You have repeated the same tool calls without getting further, so this step of the plan is given up. "
+    "Steps that do not need it go on."
+)
+FINAL = (
+    "No step of the plan is left to work on. Answer the request now, from what the steps came to. "
+    "Say which steps were not done, if any."
+)
+CORRECT = "Your answer is not of the form that is asked for: {flaw} Give the whole answer again, corrected."
 LAST_ANSWER = "A limit is reached and no more tools can be called ({limit}). Give your final answer from what you have."
 EMPTY_REPLY = "Your last reply was empty. Answer in words, or call a tool."
-NO_MAIL = "[Note from the runtime]\nNo message came within {seconds:g} seconds."
+NO_MAIL = FROM_RUNTIME + "\nNo message came within {seconds:g} seconds."
 
 
 PLAIN = re.compile(r"[\w.:/@+-]+")
 """What may stand in a head of the words a sender chose."""
-
-UNSEEN = frozenset({"Cc", "Cf", "Zs", "Mn"})
-"""Unicode categories of characters that a reader does not see at the beginning of a line."""
 
 
 def mail_note(mails: tuple[Mail, ...]) -> str:
@@ -53,27 +68,26 @@ def mail_note(mails: tuple[Mail, ...]) -> str:
     return "\n\n".join(f"{head(mail)}\n{guarded(mail.body)}" for mail in mails)
 
 
+def said_note(texts: tuple[str, ...]) -> str:
+    """What the person who gave the task added before it was begun."""
+    return "\n\n".join(f"[Message from {USER}]\n{guarded(text)}" for text in texts)
+
+
+def node_note(node: str, title: str) -> str:
+    """What is to be done now."""
+    return f"Work on step {node} now: {title}. When it is done, say what it came to, without calling a tool."
+
+
 def head(mail: Mail) -> str:
     """The line that says whose message follows."""
     if mail.sender == SUPERVISOR:
-        return "[Note from the runtime]"
+        return FROM_RUNTIME
     answer = f", in answer to {mail.reply_to}" if PLAIN.fullmatch(mail.reply_to) else ""
     return f"[Message {mail.id} from {mail.sender}{answer}]"
 
 
-def guarded(body: str) -> str:
-    """The body with lines that look like the runtime's heads indented."""
-    return "\n".join(f" {line}" if looks_like_head(line) else line for line in body.splitlines() or [""])
-
-
-def looks_like_head(line: str) -> bool:
-    """Whether a reader could take the line for a head: unseen characters, width and case of letters do not count."""
-    seen = "".join(each for each in normalize("NFKC", line) if category(each) not in UNSEEN)
-    return seen.casefold().startswith(("[message", "[note"))
-
-
-def without_model(last_text: str, outputs: tuple[str, ...]) -> str:
-    """A last answer when no model call is possible: what was said last, and the newest tool results."""
-    parts = [last_text] if last_text else []
+def without_model(last_text: str, outputs: tuple[str, ...], status: str = "") -> str:
+    """A last answer when no model call is possible: what was said last, how the plan stands, the newest results."""
+    parts = [part for part in (last_text, status) if part]
     parts += [f"Tool result: {output[:500]}" for output in outputs]
     return "\n".join(parts) or "No answer: the run ended before the model said anything."

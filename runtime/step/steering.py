@@ -9,7 +9,8 @@ from .boundary import enter
 from .effects import Moved, Notify
 from .ending import finish, finish_without_model, interrupt, wind_down
 from .events import DeadlinePassed, PauseAsked, Resumed, Stopped
-from .state import AgentState, Ask, Paused, Thinking, WindingDown
+from .phases import Ask, Asking, Paused, WindingDown
+from .state import AgentState
 
 __all__ = (
     "ask_pause",
@@ -39,7 +40,7 @@ def ask_pause(state: AgentState, _: object, event: PauseAsked) -> Moved:
     return replace(state, pause=event.reason), ()
 
 
-def resume_asking(state: AgentState, doing: Thinking | WindingDown, _: Resumed) -> Moved:
+def resume_asking(state: AgentState, doing: Asking, _: Resumed) -> Moved:
     """The pause is over, and an answer that is on its way may not know it yet."""
     return replace(state, pause=None, doing=replace(doing, ask=replace(doing.ask, resumed=True))), ()
 

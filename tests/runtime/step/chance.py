@@ -38,7 +38,7 @@ from amrita_fleet.runtime.step.events import (
     ToolEnded,
     Woken,
 )
-from amrita_fleet.runtime.step.state import Mail, Op, WaitFor
+from amrita_fleet.runtime.step.phases import Mail, Op, WaitFor
 
 from .play import call, mail
 

@@ -26,8 +26,10 @@ from amrita_fleet.runtime.step.effects import (
     StartDeadline,
 )
 from amrita_fleet.runtime.step.events import Asked, Event, MailArrived, Replied, Resumed, ToolEnded, Woken
+from amrita_fleet.runtime.step.phases import Acting, Op, Phase
 from amrita_fleet.runtime.step.prompts import CANCELLED, CUT, INTERRUPTED
-from amrita_fleet.runtime.step.state import Acting, AgentState, Op, Phase, Rules
+from amrita_fleet.runtime.step.rules import Rules
+from amrita_fleet.runtime.step.state import AgentState
 
 from .chance import ANSWERS, OUTPUTS, POLLING, Awaited, answer_to, anything, steering
 from .pairing import flaw, says_something

@@ -15,6 +15,7 @@ from amrita_fleet.protocols.messages import Message, Reply, Role, ToolCall, Tool
 from amrita_fleet.protocols.outcome import Outcome
 from amrita_fleet.runtime.step.advance import advance
 from amrita_fleet.runtime.step.effects import (
+    AskApproval,
     AskLeave,
     CallModel,
     Cancel,
@@ -33,6 +34,7 @@ from amrita_fleet.runtime.step.events import (
     Asked,
     CallFacts,
     DeadlinePassed,
+    Decided,
     Directed,
     Event,
     Finished,
@@ -45,7 +47,9 @@ from amrita_fleet.runtime.step.events import (
     ToolEnded,
     Woken,
 )
-from amrita_fleet.runtime.step.state import AgentState, Mail, Op, Phase, Rules, WaitFor, Waiting
+from amrita_fleet.runtime.step.phases import Mail, Op, Phase, WaitFor, Waiting
+from amrita_fleet.runtime.step.rules import Rules
+from amrita_fleet.runtime.step.state import AgentState
 
 __all__ = ("Failure", "Line", "Play", "Result", "call", "calls", "grant", "mail", "says")
 
@@ -60,6 +64,7 @@ class Failure:
     retryable: bool = True
     after: float | None = None
     jitter: float = 0.0
+    kind: str = "ProviderBusy"
 
 
 @dataclass(frozen=True)
@@ -115,6 +120,8 @@ class Play:
         tools: What the tools give back.
         held: Names of tools, and types of effects, that are not answered until the test does.
         polling: Names of tools that poll.
+        approval: Names of tools that a person must allow.
+        flaws: What is wrong with the typed answers, in order; after the last nothing is.
         mailbox: What waits.
         on: Called before each effect is performed; may change the world.
     """
@@ -125,6 +132,8 @@ class Play:
     tools: Callable[[ToolCall], Result] = echo
     held: tuple[str | type[Effect], ...] = ()
     polling: tuple[str, ...] = ()
+    approval: tuple[str, ...] = ()
+    flaws: Iterable[str] = ()
     mailbox: list[Mail] = field(default_factory=list[Mail])
     on: Callable[["Play", Effect], None] = lambda _play, _effect: None
     effects: list[Effect] = field(default_factory=list[Effect])
@@ -136,6 +145,7 @@ class Play:
         self.state = AgentState.begin(AGENT, self.rules)
         self._lines = iter(self.lines)
         self._directives = iter(self.directives)
+        self._flaws = iter(self.flaws)
         self._events: deque[Event] = deque()
         self._runs = 0
 
@@ -174,6 +184,12 @@ class Play:
         op = next(op for op, one in self.pending.items() if isinstance(one, RunTool) and one.call.name == name)
         del self.pending[op]
         return self.feed(ToolEnded(op, output, f"digest of {output}", mail_waits=mail_waits))
+
+    def decide(self, *, allowed: bool, reason: str = "") -> "Play":
+        """Have a person decide about the oldest call that is held."""
+        op = next(op for op, one in self.pending.items() if isinstance(one, AskApproval))
+        del self.pending[op]
+        return self.feed(Decided(op, allowed, reason))
 
     def fire(self, kind: type[StartTimer | StartDeadline | WaitForMail] = StartTimer) -> "Play":
         """Let the oldest held timer of a kind run out."""
@@ -252,6 +268,7 @@ class Play:
         | AskLeave
         | CallModel
         | RunTool
+        | AskApproval
         | StartTimer
         | StartDeadline
         | Finish,
@@ -276,7 +293,7 @@ class Play:
                     self._events.append(self._ended(op, self.tools(asked)))
             case StartTimer(op=op):
                 self._events.append(TimerFired(op))
-            case StartDeadline() | WaitForMail():
+            case StartDeadline() | WaitForMail() | AskApproval():
                 self.pending[effect.op] = effect
             case Finish(op=op, outcome=outcome):
                 self.outcomes.append(outcome)
@@ -286,9 +303,12 @@ class Play:
 
     def _answer(self, op: Op, line: Line) -> Event:
         if isinstance(line, Failure):
-            return ModelFailed(op, "ProviderBusy", line.sentence, line.retryable, line.after, line.jitter)
+            return ModelFailed(op, line.kind, line.sentence, line.retryable, line.after, line.jitter)
         asked = line.message.calls
-        return Replied(op, line, tuple(CallFacts(f"{c.name}{c.arguments}", c.name in self.polling) for c in asked))
+        facts = tuple(
+            CallFacts(f"{c.name}{c.arguments}", c.name in self.polling, c.name in self.approval) for c in asked
+        )
+        return Replied(op, line, facts, next(self._flaws, "") if not asked else "")
 
     def _ended(self, op: Op, result: Result) -> ToolEnded:
         output = result.output

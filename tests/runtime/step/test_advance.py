@@ -9,7 +9,7 @@ from amrita_fleet.runtime.errors import InvalidMove
 from amrita_fleet.runtime.step.advance import MOVES
 from amrita_fleet.runtime.step.effects import AskLeave
 from amrita_fleet.runtime.step.events import Replied, Resumed, Stopped, ToolEnded
-from amrita_fleet.runtime.step.state import Op, Phase
+from amrita_fleet.runtime.step.phases import Op, Phase
 
 from .machine import AgentMachine, LongLivedMachine
 from .play import Play, calls, says

@@ -9,7 +9,8 @@ from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.runtime.step.asking import retry_delay
 from amrita_fleet.runtime.step.effects import AskLeave, CallModel, StartTimer
 from amrita_fleet.runtime.step.events import ModelFailed
-from amrita_fleet.runtime.step.state import Op, Rules
+from amrita_fleet.runtime.step.phases import Op
+from amrita_fleet.runtime.step.rules import Rules
 
 from .play import Failure, Line, Play, calls, grant, says
 

@@ -7,8 +7,9 @@ from amrita_fleet.runtime.step.effects import (
     StartDeadline,
 )
 from amrita_fleet.runtime.step.events import Stopped
+from amrita_fleet.runtime.step.phases import Phase
 from amrita_fleet.runtime.step.prompts import mail_note
-from amrita_fleet.runtime.step.state import Phase, Rules
+from amrita_fleet.runtime.step.rules import Rules
 
 from .play import Play, calls, grant, mail, says
 

@@ -6,8 +6,9 @@ from amrita_fleet.protocols.ids import AgentId
 from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import ToolCall, ToolResult
 from amrita_fleet.runtime.step.effects import CallModel, Commit, Effect, RunTool, TakeMail, WaitForMail
+from amrita_fleet.runtime.step.phases import Phase, WaitFor
 from amrita_fleet.runtime.step.prompts import NO_MAIL, mail_note
-from amrita_fleet.runtime.step.state import Phase, Rules, WaitFor
+from amrita_fleet.runtime.step.rules import Rules
 
 from .pairing import flaw
 from .play import Play, Result, call, calls, mail, says

@@ -13,8 +13,9 @@ from amrita_fleet.runtime.step.effects import (
     StartTimer,
 )
 from amrita_fleet.runtime.step.events import Stopped
+from amrita_fleet.runtime.step.phases import Purpose
 from amrita_fleet.runtime.step.prompts import EMPTY_REPLY, LAST_ANSWER
-from amrita_fleet.runtime.step.state import Rules
+from amrita_fleet.runtime.step.rules import Rules
 
 from .play import Failure, Line, Play, Result, call, calls, grant, says
 
@@ -34,9 +35,9 @@ def test_a_last_answer_asks_for_fewer_tokens() -> None:
     rules = Rules(output=4096, last_output=512)
     play = Play([says("Bye.")], rules, directives=[WindDown("tokens", "none left")]).ask()
 
-    assert [(effect.output, effect.last) for effect in play.effects if isinstance(effect, AskLeave)] == [
-        (4096, False),
-        (512, True),
+    assert [(effect.output, effect.purpose) for effect in play.effects if isinstance(effect, AskLeave)] == [
+        (4096, Purpose.THINK),
+        (512, Purpose.LAST),
     ]
 
 

@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.ids import SUPERVISOR, AgentId, MessageId
+from amrita_fleet.runtime.step.phases import Mail
 from amrita_fleet.runtime.step.prompts import CANCELLED, CUT, INTERRUPTED, mail_note, without_model
-from amrita_fleet.runtime.step.state import Mail
 
 from .play import mail
 

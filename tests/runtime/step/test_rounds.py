@@ -8,8 +8,9 @@ from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import Message, Reply, Role, ToolResult, Usage
 from amrita_fleet.protocols.outcome import Ending, Limit
 from amrita_fleet.runtime.step.effects import AskLeave, CallModel, Commit, Notify, RunTool
+from amrita_fleet.runtime.step.phases import Phase, Purpose
 from amrita_fleet.runtime.step.prompts import CUT, EMPTY_REPLY, LAST_ANSWER
-from amrita_fleet.runtime.step.state import Phase, Rules
+from amrita_fleet.runtime.step.rules import Rules
 
 from .pairing import flaw
 from .play import Play, Result, call, calls, says
@@ -104,7 +105,12 @@ def test_after_its_last_round_a_run_gives_a_last_answer_without_tools() -> None:
     assert str(play.outcome) == f"limit:{Limit.ROUNDS}" == "limit:agent_tool_call_limit"
     assert play.outcome.text == "This is what I have."
     assert len(play.ran) == 3
-    assert [effect.last for effect in play.effects if isinstance(effect, AskLeave)] == [False, False, False, True]
+    assert [effect.purpose is Purpose.LAST for effect in play.effects if isinstance(effect, AskLeave)] == [
+        False,
+        False,
+        False,
+        True,
+    ]
     assert play.texts[-2] == LAST_ANSWER.format(limit="the run has had its 3 rounds")
 
 

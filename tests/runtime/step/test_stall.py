@@ -10,9 +10,10 @@ from hypothesis import strategies as st
 from amrita_fleet.protocols.messages import Reply, ToolCall
 from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.runtime.step.events import CallFacts, Replied
+from amrita_fleet.runtime.step.phases import Phase, WaitFor
 from amrita_fleet.runtime.step.prompts import CANCELLED, GIVE_UP
+from amrita_fleet.runtime.step.rules import Rules
 from amrita_fleet.runtime.step.stall import Window
-from amrita_fleet.runtime.step.state import Phase, Rules, WaitFor
 
 from .pairing import flaw
 from .play import Play, Result, calls, mail, says

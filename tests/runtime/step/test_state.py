@@ -4,7 +4,9 @@ import pytest
 
 from amrita_fleet.protocols.ids import AgentId
 from amrita_fleet.runtime.step.effects import CallModel
-from amrita_fleet.runtime.step.state import AgentState, Op, Phase, Rules, WaitFor
+from amrita_fleet.runtime.step.phases import Op, Phase, WaitFor
+from amrita_fleet.runtime.step.rules import Rules
+from amrita_fleet.runtime.step.state import AgentState
 
 from .play import Play, calls
 

@@ -1,8 +1,11 @@
 """Pauses, stops and time-outs, in whatever phase they come."""
 
+from collections.abc import Callable
+
 import pytest
 
 from amrita_fleet.protocols.checkin import Pause, WindDown
+from amrita_fleet.runtime.step.compaction import CompactionRules
 from amrita_fleet.runtime.step.effects import (
     AskLeave,
     CallModel,
@@ -14,8 +17,9 @@ from amrita_fleet.runtime.step.effects import (
     TakeMail,
 )
 from amrita_fleet.runtime.step.events import Directed, PauseAsked, Resumed, Stopped
+from amrita_fleet.runtime.step.phases import Phase, Purpose, WaitFor
 from amrita_fleet.runtime.step.prompts import INTERRUPTED, LAST_ANSWER
-from amrita_fleet.runtime.step.state import Phase, Rules, WaitFor
+from amrita_fleet.runtime.step.rules import Rules
 
 from .pairing import flaw
 from .play import Play, Result, calls, mail, says
@@ -42,6 +46,8 @@ def test_a_stop_cancels_what_runs() -> None:
     assert [effect.ops for effect in play.effects if isinstance(effect, Cancel)] == [running]
 
 
+PLAN = '{"kind": "plan", "steps": [{"id": "a", "title": "Read"}, {"id": "b", "title": "Compare", "needs": ["a"]}]}'
+
 HELD: dict[Phase, tuple[type[Effect], ...]] = {
     Phase.ENTERING: (TakeMail,),
     Phase.THINKING: (),
@@ -52,16 +58,19 @@ HELD: dict[Phase, tuple[type[Effect], ...]] = {
 
 def at(phase: Phase, timeout: float | None = None) -> Play:
     """An agent in the middle of a phase."""
+    plays: dict[Phase, Callable[[], Play]] = {
+        Phase.WAITING: lambda: Play([calls("wait")], tools=lambda _: Result("", WaitFor((), 1.0))),
+        Phase.WINDING_DOWN: lambda: Play(directives=[WindDown("tokens", "none left")]),
+        Phase.PAUSED: lambda: Play(directives=[Pause("a look")]),
+        Phase.ACTING: lambda: Play([calls("a")], held=("a",)),
+        Phase.DECOMPOSING: lambda: Play(rules=Rules(plan="always")),
+        Phase.SUMMARISING: lambda: Play([says(PLAN), says("Read.")], Rules(plan="always")),
+        Phase.COMPACTING: lambda: Play([calls("a"), calls("b")], Rules(compaction=CompactionRules(messages=4))),
+    }
     if phase is Phase.IDLE:
         return Play()
-    if phase is Phase.WAITING:
-        return Play([calls("wait")], tools=lambda _: Result("", WaitFor((), 1.0))).ask(timeout=timeout)
-    if phase is Phase.WINDING_DOWN:
-        return Play(directives=[WindDown("tokens", "none left")]).ask(timeout=timeout)
-    if phase is Phase.PAUSED:
-        return Play(directives=[Pause("a look")]).ask(timeout=timeout)
-    if phase is Phase.ACTING:
-        return Play([calls("a")], held=("a",)).ask(timeout=timeout)
+    if phase in plays:
+        return plays[phase]().ask(timeout=timeout)
     lines = [says("Done.")] if phase in {Phase.LEAVING, Phase.DONE} else []
     return Play(lines, held=HELD[phase]).ask(timeout=timeout)
 
@@ -195,7 +204,7 @@ def test_an_idle_agent_that_is_paused_begins_its_next_run_paused() -> None:
 def test_a_pause_that_was_over_before_the_agent_heard_of_it_pauses_nothing(last: bool) -> None:
     def hold(play: Play, effect: Effect) -> None:
         if isinstance(effect, AskLeave):
-            play.held = (AskLeave,) if effect.last is last and not play.held else ()
+            play.held = (AskLeave,) if (effect.purpose is Purpose.LAST) is last and not play.held else ()
 
     play = Play([says("Done.")], directives=[WindDown("tokens", "none left")] if last else [], on=hold).ask()
     op = next(iter(play.pending))

@@ -1,0 +1,295 @@
+"""What an agent is doing: one class for each phase, each holding just what its phase needs.
+
+So a state that no phase describes cannot be built. `op` numbers name what is awaited from outside: an answer that
+carries another number is late, and the driver drops it.
+"""
+
+from dataclasses import dataclass
+from enum import StrEnum
+from functools import reduce
+from typing import ClassVar, NewType, TypeAlias, assert_never
+
+from ...protocols.ids import AgentId, MessageId
+from ...protocols.messages import Json, ToolCall
+from ...protocols.outcome import Ending, Limit, Outcome
+
+__all__ = (
+    "Acting",
+    "Ask",
+    "AskStage",
+    "Asking",
+    "Compacting",
+    "Decomposing",
+    "Doing",
+    "Done",
+    "Entering",
+    "Idle",
+    "Leaving",
+    "Mail",
+    "Op",
+    "Paused",
+    "Phase",
+    "Purpose",
+    "Slot",
+    "Summarising",
+    "Thinking",
+    "WaitFor",
+    "Waiting",
+    "WindingDown",
+    "awaited",
+)
+
+Op = NewType("Op", int)
+"""Names one thing awaited from outside; never used twice in an agent's life."""
+
+
+NONE = Op(0)
+"""No op: nothing is awaited yet."""
+
+
+class Phase(StrEnum):
+    """What an agent is doing, in one word."""
+
+    IDLE = "idle"
+    ENTERING = "entering"
+    DECOMPOSING = "decomposing"
+    THINKING = "thinking"
+    ACTING = "acting"
+    SUMMARISING = "summarising"
+    LEAVING = "leaving"
+    COMPACTING = "compacting"
+    WAITING = "waiting"
+    WINDING_DOWN = "winding_down"
+    PAUSED = "paused"
+    DONE = "done"
+
+
+class Purpose(StrEnum):
+    """What a model is asked for. All but `THINK` are requests without tools, written for that purpose."""
+
+    THINK = "think"
+    LAST = "last_answer"
+    DECOMPOSE = "decompose"
+    SUMMARISE = "summarise"
+    COMPACT = "compact"
+
+
+@dataclass(frozen=True, slots=True)
+class Mail:
+    """A message as it enters the transcript."""
+
+    id: MessageId
+    sender: AgentId
+    body: str
+    reply_to: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitFor:
+    """What the agent waits for: mail of `senders` (empty: anybody's), for at most `seconds`."""
+
+    senders: tuple[AgentId, ...]
+    seconds: float
+
+    def joined(self, other: "WaitFor") -> "WaitFor":
+        """Wait for either, as long as the longer one: several calls of one reply may ask to wait."""
+        anybody = not self.senders or not other.senders
+        senders = () if anybody else tuple(dict.fromkeys((*self.senders, *other.senders)))
+        return WaitFor(senders, max(self.seconds, other.seconds))
+
+
+class AskStage(StrEnum):
+    """How far a model call is: waiting for leave, for a timer, or for the model."""
+
+    LEAVE = "leave"
+    TIMER = "timer"
+    MODEL = "model"
+
+
+@dataclass(frozen=True, slots=True)
+class Ask:
+    """A model call on its way. Each attempt asks for leave anew.
+
+    Attributes:
+        failures: Attempts that failed in a row.
+        resumed: A pause was ended while leave was awaited, so an answer that says to pause may be older than that.
+        waited: Seconds spent so far on waits that the Supervisor asked for, before this attempt.
+    """
+
+    op: Op = NONE
+    stage: AskStage = AskStage.LEAVE
+    failures: int = 0
+    resumed: bool = False
+    waited: float = 0.0
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """One call of a batch: awaited under `op`, or ended with `output`.
+
+    Attributes:
+        op: None: it was ended without being run.
+        held: Why a person must allow it first; while that is so, `op` awaits the person's answer.
+        quiet: Its output, failed or not, calls for no hint to the model.
+    """
+
+    call: ToolCall
+    signature: str
+    op: Op | None
+    output: str | None = None
+    digest: str = ""
+    cancelled: bool = False
+    wait: WaitFor | None = None
+    held: str = ""
+    quiet: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Idle:
+    """No run."""
+
+    phase: ClassVar[Phase] = Phase.IDLE
+
+
+@dataclass(frozen=True, slots=True)
+class Entering:
+    """At the beginning of a Step: the mail that fits is awaited."""
+
+    op: Op
+    phase: ClassVar[Phase] = Phase.ENTERING
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposing:
+    """The model is asked whether the task is simple or a plan; `flaw` says why its last plan was none."""
+
+    ask: Ask
+    flaw: str = ""
+    phase: ClassVar[Phase] = Phase.DECOMPOSING
+    purpose: ClassVar[Purpose] = Purpose.DECOMPOSE
+
+
+@dataclass(frozen=True, slots=True)
+class Thinking:
+    """The model is asked."""
+
+    ask: Ask
+    phase: ClassVar[Phase] = Phase.THINKING
+    purpose: ClassVar[Purpose] = Purpose.THINK
+
+
+@dataclass(frozen=True, slots=True)
+class Acting:
+    """The calls of a reply run."""
+
+    slots: tuple[Slot, ...]
+    phase: ClassVar[Phase] = Phase.ACTING
+
+    @property
+    def wait(self) -> WaitFor | None:
+        """What the calls asked to wait for, whatever order they ended in."""
+        waits = [slot.wait for slot in self.slots if slot.wait is not None]
+        return reduce(WaitFor.joined, waits) if waits else None
+
+    @property
+    def over(self) -> bool:
+        """Every call has its output."""
+        return all(slot.output is not None for slot in self.slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Summarising:
+    """The model is asked what a plan's node came to; `answer` is what it said at the node's end."""
+
+    ask: Ask
+    answer: str
+    phase: ClassVar[Phase] = Phase.SUMMARISING
+    purpose: ClassVar[Purpose] = Purpose.SUMMARISE
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """At the end of a Step: a look at the mailbox is awaited; then `answer` ends the run, or `wait` begins.
+
+    Attributes:
+        summary: What the plan's current node came to, where the Step ends it.
+        output: The validated value of a typed answer.
+    """
+
+    op: Op
+    answer: str | None = None
+    wait: WaitFor | None = None
+    summary: str | None = None
+    output: Json = None
+    phase: ClassVar[Phase] = Phase.LEAVING
+
+
+@dataclass(frozen=True, slots=True)
+class Compacting:
+    """The model is asked to summarise what is to go from the history, because `why`."""
+
+    ask: Ask
+    why: str
+    phase: ClassVar[Phase] = Phase.COMPACTING
+    purpose: ClassVar[Purpose] = Purpose.COMPACT
+
+
+@dataclass(frozen=True, slots=True)
+class Waiting:
+    """Mail is awaited, until the timer `op` fires."""
+
+    op: Op
+    wait: WaitFor
+    phase: ClassVar[Phase] = Phase.WAITING
+
+
+@dataclass(frozen=True, slots=True)
+class WindingDown:
+    """A last answer is asked for, tools off; then the run ends as `ending` says."""
+
+    ask: Ask
+    ending: Ending
+    reason: str
+    limit: Limit | None = None
+    phase: ClassVar[Phase] = Phase.WINDING_DOWN
+    purpose: ClassVar[Purpose] = Purpose.LAST
+
+
+Asking: TypeAlias = Decomposing | Thinking | Summarising | Compacting | WindingDown
+"""The phases in which a model is asked."""
+
+
+@dataclass(frozen=True, slots=True)
+class Paused:
+    """Nothing is begun until resumed; then `was` is taken up again, or, where it is None, the next Step begins."""
+
+    was: Asking | None
+    reason: str
+    phase: ClassVar[Phase] = Phase.PAUSED
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """The run has ended and its outcome is on its way out."""
+
+    op: Op
+    outcome: Outcome
+    phase: ClassVar[Phase] = Phase.DONE
+
+
+Doing: TypeAlias = Idle | Entering | Asking | Acting | Leaving | Waiting | Paused | Done
+
+
+def awaited(doing: Doing) -> tuple[Op, ...]:
+    """What a phase itself awaits."""
+    match doing:
+        case Entering(op=op) | Leaving(op=op) | Waiting(op=op) | Done(op=op):
+            return (op,)
+        case Decomposing() | Thinking() | Summarising() | Compacting() | WindingDown():
+            return (doing.ask.op,)
+        case Acting(slots=slots):
+            return tuple(slot.op for slot in slots if slot.op is not None and slot.output is None)
+        case Idle() | Paused():
+            return ()
+        case _ as unknown:
+            assert_never(unknown)
