@@ -3,6 +3,7 @@
 import shutil
 import subprocess
 import sys
+import tarfile
 import zipfile
 from pathlib import Path
 
@@ -10,14 +11,14 @@ import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDERS = ("actors", "runtime", "protocols")
-PARTS = ("pyproject.toml", "README.md", "LICENSE", "src", *FOLDERS)
+PARTS = ("pyproject.toml", "MANIFEST.in", "README.md", "LICENSE", "src", "docs", *FOLDERS)
 
 pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> frozenset[str]:
-    """Names of the files in a wheel built from a copy, so that the checkout gets no build folder."""
+def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder with the packages built from a copy, so that the checkout gets no build folder."""
     copy = tmp_path_factory.mktemp("copy")
     ignore = shutil.ignore_patterns("__pycache__", "*.egg-info")
     for name in PARTS:
@@ -26,12 +27,18 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> frozenset[str]:
             shutil.copytree(source, copy / name, symlinks=True, ignore=ignore)
         else:
             shutil.copy(source, copy / name)
-    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", "dist", "."]
+    command = [sys.executable, "-m", "build", "--wheel", "--sdist", "--no-isolation", "--outdir", "dist", "."]
     done = subprocess.run(command, cwd=copy, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    (built,) = (copy / "dist").glob("amrita_fleet-*.whl")
-    with zipfile.ZipFile(built) as archive:
-        return frozenset(archive.namelist())
+    return copy / "dist"
+
+
+@pytest.fixture(scope="module")
+def wheel(built: Path) -> frozenset[str]:
+    """Names of the files in the wheel."""
+    (archive,) = built.glob("amrita_fleet-*.whl")
+    with zipfile.ZipFile(archive) as opened:
+        return frozenset(opened.namelist())
 
 
 @pytest.mark.parametrize("folder", FOLDERS)
@@ -61,3 +68,12 @@ def test_the_wheel_holds_every_scenario_of_the_simulator(wheel: frozenset[str]) 
 def test_the_wheel_brings_the_command_and_the_licence(wheel: frozenset[str]) -> None:
     endings = ("dist-info/entry_points.txt", "dist-info/licenses/LICENSE")
     assert all(any(name.endswith(ending) for name in wheel) for ending in endings)
+
+
+def test_the_source_distribution_brings_the_documents(built: Path) -> None:
+    (archive,) = built.glob("amrita_fleet-*.tar.gz")
+    with tarfile.open(archive) as opened:
+        names = {name.partition("/")[2] for name in opened.getnames()}
+    documents = {str(path.relative_to(ROOT)) for path in ROOT.glob("docs/*.md")}
+    assert documents
+    assert sorted(documents - names) == []
