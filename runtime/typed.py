@@ -51,14 +51,14 @@ class OutputType:
 
         given = cast("object", self.model)
         if given is BaseModel or not (isinstance(given, type) and issubclass(given, BaseModel)):
-            raise unfit(given, "it must be a class derived from pydantic.BaseModel")
+            raise unfit(self.model, "it must be a class derived from pydantic.BaseModel")
         try:
             schema = model_schema(given)
         except (PydanticUserError, PydanticUndefinedAnnotation) as error:
             what = str(error).partition("\n")[0].removesuffix(".")
-            raise unfit(given, f"no JSON Schema describes it ({what})") from None
+            raise unfit(self.model, f"no JSON Schema describes it ({what})") from None
         if not is_object(schema):
-            raise unfit(given, "in JSON it is not always an object; put it into a field of a model")
+            raise unfit(self.model, "in JSON it is not always an object; put it into a field of a model")
         return schema
 
     @property

@@ -9,6 +9,7 @@ from inspect import isawaitable
 from typing import Any
 
 from .arguments import read_arguments
+from .loop_time import timed
 from .output import ToolContext, ToolOutput
 from .text import as_text, clean, cut
 from .threads import Threads
@@ -26,17 +27,19 @@ class Executor:
     """Runs the tool calls of one agent, on one event loop.
 
     Async tools run on that loop, sync ones in threads. A thread cannot be stopped: past its time it is left behind,
-    which the output and the log say.
+    which the output and the log say. Nor can an async tool that blocks the loop; the log names it afterwards.
     """
 
-    def __init__(self, *, output_bytes: int = 32 * 1024, threads: Threads | None = None) -> None:
+    def __init__(self, *, output_bytes: int = 32 * 1024, threads: Threads | None = None, patience: float = 1.0) -> None:
         """Make one.
 
         Args:
             output_bytes: Bytes of UTF-8 one output may have, at least 400.
             threads: Where sync calls run; None: as many as an agent has.
+            patience: Seconds an async tool may hold the loop without a word in the log.
         """
         self._output_bytes = output_bytes
+        self._patience = patience
         self._threads = threads or Threads()
         self._turns: dict[str, asyncio.Semaphore] = {}
 
@@ -68,7 +71,7 @@ class Executor:
             deadline = asyncio.timeout(tool.timeout)
             try:
                 async with deadline:
-                    value = await (tool.function(**given) if tool.on_loop else self._in_thread(tool, given))
+                    value = await (self._on_loop(tool, given) if tool.on_loop else self._in_thread(tool, given))
                     if isawaitable(value):
                         value = await value
             except TimeoutError:
@@ -77,6 +80,13 @@ class Executor:
                 end = "stopped" if tool.on_loop else "left behind: it may still be running"
                 return ToolOutput.failure(f"{tool.name} took longer than {tool.timeout:g} seconds and was {end}.")
         return shown(tool, value)
+
+    async def _on_loop(self, tool: Tool, given: Mapping[str, Any]) -> object:
+        def held(seconds: float) -> None:
+            if seconds > self._patience:
+                log.warning("Tool %s blocked its agent for %.1f seconds: make it a sync function.", tool.name, seconds)
+
+        return await timed(tool.function(**given), held)
 
     async def _in_thread(self, tool: Tool, given: Mapping[str, Any]) -> object:
         try:

@@ -54,18 +54,31 @@ def located(error: "ErrorDetails", given: Json) -> str:
 
     Pydantic's path has both in one row: what does not lead further into the data is the name of a form.
     """
-    path, forms, here = list[str](), list[str](), given
+    path, forms = list[str](), list[str]()
+    here = given
     for part in error["loc"]:
-        if isinstance(here, dict) and str(part) in here:
-            here = here[str(part)]
-        elif isinstance(here, list) and isinstance(part, int) and part < len(here):
-            here = here[part]
-        elif not (error["type"] == "missing" and part == error["loc"][-1]):
-            forms.append(str(part))
-            continue
+        try:
+            here = entered(here, part)
+        except LookupError:
+            if error["type"] != "missing" or part != error["loc"][-1]:
+                forms.append(str(part))
+                continue
         path.append(str(part))
     tried = f" (as {' '.join(forms)})" if forms else ""
     return f"{'.'.join(path)!r}{tried}" if path else ""
+
+
+def entered(data: Json, part: int | str) -> Json:
+    """What stands in the data at one place.
+
+    Raises:
+        LookupError: There is no such place.
+    """
+    if isinstance(data, dict):
+        return data[str(part)]
+    if isinstance(data, list) and isinstance(part, int):
+        return data[part]
+    raise LookupError(part)
 
 
 def unknown(tool: Tool, name: str) -> str:

@@ -65,6 +65,7 @@ class Threads:
                 ended.set_result(end)
 
         def work() -> None:
+            end: tuple[object, BaseException | None]
             try:
                 end = context.run(function), None
             except BaseException as error:  # noqa: BLE001  it is raised where the call is awaited

@@ -255,3 +255,77 @@ async def test_a_huge_output_is_cut_and_says_so(context: ToolContext) -> None:
     assert len(content.encode()) <= 1024
     assert "bytes are left out here" in content
     assert content.endswith("the end")
+
+
+async def test_an_async_tool_that_blocks_the_loop_is_named_in_the_log(
+    context: ToolContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    await Executor().run(add, '{"a": 2}', context)
+    assert not caplog.records
+    assert await Executor(patience=0).run(add, '{"a": 2}', context) == ToolOutput("3")
+    assert caplog.records[0].getMessage().startswith("Tool add blocked its agent for 0.0 seconds")
+
+
+async def test_a_result_that_cannot_be_shown_says_that_the_tool_has_run(context: ToolContext) -> None:
+    @tool
+    async def deep() -> object:
+        knot: list[object] = []
+        knot.append(knot)
+        return knot
+
+    output = await Executor().run(deep, "", context)
+    assert output.failed
+    assert output.content.startswith("ERROR: deep has run, but its result cannot be shown: the result is nested")
+
+
+async def test_no_call_waits_for_ever_behind_stuck_ones(context: ToolContext) -> None:
+    free = threading.Event()
+
+    @tool
+    def stuck() -> None:
+        free.wait()
+
+    executor = Executor(threads=Threads(at_once=16, patience=0.01))
+    first = [asyncio.create_task(executor.run(stuck, "", context)) for _ in range(16)]
+    try:
+        assert not (await executor.run(thread_name, "", context)).failed
+    finally:
+        free.set()
+    assert [one.content for one in await asyncio.gather(*first)] == ["null"] * 16
+
+
+async def test_waiting_for_a_thread_does_not_count_as_running(context: ToolContext) -> None:
+    free = threading.Event()
+
+    @tool(timeout=0.1)
+    def slow(*, last: bool) -> str:
+        if not last:
+            free.wait()
+        return "done"
+
+    executor = Executor(threads=Threads(at_once=1))
+    running = asyncio.create_task(executor.run(slow, '{"last": false}', context))
+    queued = asyncio.create_task(executor.run(slow, '{"last": true}', context))
+    try:
+        assert "left behind" in (await running).content
+        assert (await queued).content == "done"
+    finally:
+        free.set()
+
+
+async def test_when_too_many_threads_never_end_no_more_are_begun(context: ToolContext) -> None:
+    free = threading.Event()
+
+    @tool(timeout=0.01)
+    def stuck() -> None:
+        free.wait()
+
+    executor = Executor(threads=Threads(most=2))
+    try:
+        for _ in range(2):
+            assert "left behind" in (await executor.run(stuck, "", context)).content
+        refused = await executor.run(thread_name, "", context)
+        assert refused == ToolOutput("ERROR: thread_name was not run: too many earlier calls never ended.", failed=True)
+        assert not (await executor.run(add, '{"a": 1}', context)).failed
+    finally:
+        free.set()
