@@ -61,11 +61,6 @@ class Suspension:
         return self._wish is not None
 
     @property
-    def asked(self) -> bool:
-        """Somebody asked for a stop, so that the next point may take time."""
-        return self._wish is not None
-
-    @property
     def note(self) -> str:
         """What watchers are told: where the producer stands, or is to stand; empty when nobody asked."""
         wish = self._wish

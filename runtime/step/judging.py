@@ -20,7 +20,7 @@ class Judged(Generic[T]):
     told: tuple[Notify, ...] = ()
 
 
-def judge(name: str, ask: Callable[[], T], fits: Callable[[T], bool], *, otherwise: T) -> Judged[T]:
+def judge(name: str, ask: Callable[[], T], fits: Callable[[object], bool], *, otherwise: T) -> Judged[T]:
     """Ask a strategy's method. Whatever it does, something that `fits` comes of it."""
     try:
         value = ask()
