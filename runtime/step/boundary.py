@@ -40,7 +40,7 @@ def with_node(state: AgentState) -> tuple[AgentState, tuple[Notify, ...]]:
     chosen = judge(
         "next_node",
         lambda: state.rules.strategy.next_node(plan),
-        lambda node: node is None or node in plan.ready,
+        (None, *plan.ready).__contains__,
         otherwise=None,
     )
     node = chosen.value or next(iter(plan.ready), None)
