@@ -11,9 +11,12 @@ from ..runtime.clock import SystemClock
 from ..runtime.config import set_config
 from ..runtime.containment import contained
 from ..runtime.host import AgentHost, Seat
+from ..runtime.tools.served import served_tools
+from ..runtime.tools.tool import Tool
 from .channel import CONTROL, RayPost
 from .desk import Answerer
 from .supervisor import AgentsDesk, RayLink
+from .tool_servers import RayToolServers, ToolServersActor
 
 __all__ = ("AgentActor",)
 
@@ -36,15 +39,25 @@ class AgentActor(Answerer):
         self._namespace = namespace
         self._closed = asyncio.Event()
 
+    @ray.method(concurrency_group=CONTROL)
+    async def node(self) -> str:
+        """The node it is on."""
+        return ray.get_runtime_context().get_node_id()
+
     @ray.method
-    async def open(self) -> None:
-        """Begin to live, in a loop that no tool can end."""
+    async def open(self, servers: type[ToolServersActor] | None) -> None:
+        """Begin to live, in a loop that no tool can end. `servers` runs the node's MCP servers, if it needs one."""
         asyncio.get_running_loop().set_task_factory(contained)
         set_config(self._agent.config)
         link = RayLink(self._desk)
         post = RayPost(self._namespace, link.find)
-        self._host = AgentHost(self._agent, self._seat, link, post, SystemClock())
+        tools = () if servers is None else await self._served(servers)
+        self._host = AgentHost(self._agent, self._seat, link, post, SystemClock(), tools)
         await self._host.open()
+
+    async def _served(self, servers: type[ToolServersActor]) -> tuple[Tool, ...]:
+        holder = self._seat.name, self._seat.incarnation
+        return await served_tools(RayToolServers(servers), holder, self._agent.servers, self._agent.tools)
 
     @ray.method
     async def start(self, task: str, time_limit: float | None) -> RunId:

@@ -2,7 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Iterable
+from collections.abc import Awaitable, Iterable
 from contextlib import suppress
 from typing import Any, TypeAlias, cast
 
@@ -22,8 +22,10 @@ from .errors import translate, translated
 from .placement import Place
 from .steering import namespace
 from .supervisor import CHECK_IN, SETTLE, WATCH, SupervisorActor
+from .tool_servers import ToolServersActor
+from .tool_servers import actor_name as tool_servers_name
 
-__all__ = ("create_agent", "create_supervisor", "end", "end_all", "ready")
+__all__ = ("create_agent", "create_supervisor", "create_tool_servers", "end", "end_all", "ready")
 
 log = logging.getLogger(__name__)
 
@@ -53,8 +55,12 @@ Supervisors = cast(
         SupervisorActor
     ),
 )
+ToolServers = cast(
+    "ActorClass[ToolServersActor]",
+    cast("Any", ray.remote)(concurrency_groups={CONTROL: 64})(ToolServersActor),
+)
 
-Actor: TypeAlias = type[AgentActor] | type[SupervisorActor]
+Actor: TypeAlias = type[AgentActor] | type[SupervisorActor] | type[ToolServersActor]
 """A handle: to a type checker the class, so that `handle.method.remote(...)` is typed."""
 
 
@@ -83,8 +89,24 @@ def create_agent(
     return cast("type[AgentActor]", options.remote(agent, seat, supervisor, space))
 
 
-async def ready(actor: Actor, name: str) -> None:
-    """Have a new actor begin, and wait until it has.
+def create_tool_servers(fleet: str, node: str) -> type[ToolServersActor]:
+    """Make the actor that runs MCP servers on a node. It blocks.
+
+    A process of it that dies is replaced: it has nothing that the next call does not bring with it.
+    """
+    there = NodeAffinitySchedulingStrategy(node, soft=True)
+    name, space = tool_servers_name(node), namespace(fleet)
+    again = {**NEVER_AGAIN, "max_restarts": -1}
+    options = ToolServers.options(name=name, namespace=space, num_cpus=0, scheduling_strategy=there, **again)
+    return cast("type[ToolServersActor]", options.remote())
+
+
+async def ready(opening: Awaitable[None], name: str) -> None:
+    """Wait until a new actor has begun.
+
+    Args:
+        opening: The call of its `open`.
+        name: What it is called in errors.
 
     Raises:
         SystemUnavailable: Its process did not come, or died.
@@ -93,7 +115,7 @@ async def ready(actor: Actor, name: str) -> None:
     try:
         with translated(name):
             async with asyncio.timeout(READY_PATIENCE):
-                await actor.open.remote()
+                await opening
     except TimeoutError:
         reason = f"{name!r} was not ready after {READY_PATIENCE:g} seconds; the cluster may have no room for it."
         raise SystemUnavailable(system="ray", reason=reason) from None

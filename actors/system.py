@@ -22,6 +22,7 @@ from .attached import AttachedSystem
 from .connection import LOCAL, choose, connection
 from .errors import death, translated
 from .lifecycle import create_agent, create_supervisor, end, end_all, ready
+from .node_servers import NodeServers
 from .pickling import check_picklable
 from .placement import SLOT, Node, Place, cores, places, slots
 from .steering import RETRY_PAUSE, Steering
@@ -48,6 +49,7 @@ class RaySystem(Steering):
         # Handles that keep the actors alive: Ray ends an actor with its creator's last one.
         self._actors: dict[Seat, type[AgentActor]] = {}
         self._watches: set[asyncio.Task[None]] = set()
+        self._servers = NodeServers(fleet)
         self._opened = False
 
     async def open(self) -> None:
@@ -61,7 +63,7 @@ class RaySystem(Steering):
             supervisor = await to_thread.run_sync(create_supervisor, self.fleet, self._limit)
             self._reach(self.fleet, supervisor)
             try:
-                await ready(supervisor, SUPERVISOR)
+                await ready(supervisor.open.remote(), SUPERVISOR)
             except BaseException:
                 await end(supervisor)
                 raise
@@ -83,6 +85,13 @@ class RaySystem(Steering):
                 self._actors.clear()
                 await end_all(actors)
         finally:
+            await self._end_the_rest()
+
+    async def _end_the_rest(self) -> None:
+        """End what agents use, then the connection, whatever fails."""
+        try:
+            await self._servers.close()
+        finally:
             try:
                 await end(self._supervisor)
             finally:
@@ -98,6 +107,7 @@ class RaySystem(Steering):
             AgentUnknown: There is no such parent.
             Unpicklable: An agent cannot go to another process.
             SystemUnavailable: The cluster has too few slots, or an agent did not become ready.
+            ToolServerFailed: An MCP server of an agent cannot be used.
         """
         for agent in {id(order.agent): order.agent for order in orders}.values():
             check_picklable(agent, "agent")
@@ -160,7 +170,10 @@ class RaySystem(Steering):
         watch = asyncio.create_task(self._watch(seat, actor))
         self._watches.add(watch)
         watch.add_done_callback(self._watches.discard)
-        await ready(actor, seat.name)
+        await ready(self._begin(seat, order, actor), seat.name)
+
+    async def _begin(self, seat: Seat, order: SpawnOrder, actor: type[AgentActor]) -> None:
+        await actor.open.remote(await self._servers.near(seat, actor) if order.agent.servers else None)
 
     def _create(self, seat: Seat, order: SpawnOrder, place: Place) -> type[AgentActor]:
         actor = create_agent(self.fleet, order.agent, seat, self._supervisor, place)
@@ -176,6 +189,7 @@ class RaySystem(Steering):
         await end_all([self._actors.pop(seat) for seat in seats if seat in self._actors])
         for seat in seats:
             self.post.forget(seat.name)
+            await self._servers.release(seat)
 
     async def _watch(self, seat: Seat, actor: type[AgentActor]) -> None:
         """Wait for the agent's death and tell the Supervisor."""
@@ -201,6 +215,7 @@ class RaySystem(Steering):
                 await self._supervisor.died.remote(seat.name, seat.incarnation, reason)
         except FleetError as error:
             log.warning("nobody was told that %s died (%s): %s", seat.name, reason, error)
+        await self._servers.release(seat)
 
 
 def open_system(fleet: str, limit: int | None, address: str | None) -> RaySystem:

@@ -154,7 +154,7 @@ class ToolServers(Protocol):
     async def call(self, holder: Holder, server: McpServer, tool: str, arguments: Mapping[str, Json]) -> ToolOutput:
         """Call a tool, by its server's own name. A server that has ended is started again; no call runs twice.
 
-        Whatever goes wrong is a failed output.
+        Whatever goes wrong with the server is a failed output.
         """
         ...
 

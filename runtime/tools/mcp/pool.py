@@ -37,6 +37,7 @@ class ServerPool:
         self._connections: dict[McpServer, Connection] = {}
         self._starts: dict[McpServer, deque[float]] = {}
         self._ending: set[asyncio.Task[None]] = set()
+        self._closed = False
 
     async def acquire(self, holder: Holder, server: McpServer) -> tuple[ToolSchema, ...]:
         """Hold a server, which starts it unless it runs, and give its tools under its own names for them.
@@ -44,7 +45,6 @@ class ServerPool:
         Raises:
             ToolServerFailed: It cannot be started, does not answer in time, or lacks a tool that was asked for.
         """
-        self._holders.setdefault(server, set()).add(holder)
         try:
             return await self._running(holder, server).tools()
         except BaseException:
@@ -67,7 +67,8 @@ class ServerPool:
         await self._let_go(holder, tuple(self._holders))
 
     async def aclose(self) -> None:
-        """End all servers. Safe to call twice."""
+        """End all servers, and start no more. Safe to call twice."""
+        self._closed = True
         self._holders.clear()
         for server in tuple(self._connections):
             self._end(server)
@@ -85,13 +86,14 @@ class ServerPool:
         await asyncio.gather(*map(asyncio.shield, ending))
 
     def _running(self, holder: Holder, server: McpServer) -> Connection:
-        """The connection to a server, started again if it has ended.
+        """The connection to a server, held by this life and started again if it has ended.
 
         Raises:
-            ToolServerFailed: It has been started too often, or the life does not hold it.
+            ToolServerFailed: It has been started too often, or the fleet ends.
         """
-        if holder not in self._holders.get(server, ()):
-            raise ToolServerFailed(server=server.name, reason=f"{holder[0]!r} has let go of it")
+        if self._closed:
+            raise ToolServerFailed(server=server.name, reason="the fleet ends")
+        self._holders.setdefault(server, set()).add(holder)
         connection = self._connections.get(server)
         if connection is None or connection.over:
             self._count_start(server)
