@@ -8,6 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.messages import Message, Role, ToolCall, Turn
+from amrita_fleet.runtime.step.compaction import CompactionRules, Pins, fold, folded
 from amrita_fleet.runtime.step.last_answer import charge, last_request
 from amrita_fleet.runtime.step.transcript import Transcript
 
@@ -103,6 +104,18 @@ def test_without_instructions_there_is_no_system_message() -> None:
     turns = last_request(history("", [], "x" * 5000, []), 1000)
 
     assert [turn.role for turn in turns if isinstance(turn, Message)] == [Role.USER]
+
+
+def test_of_a_folded_history_the_request_is_told_first_then_the_summary() -> None:
+    rounds = [("", (ToolCall("c", "look", "{}"),), "r" * 500) for _ in range(9)]
+    transcript = history("", ["What is old?"], "Count.", rounds)
+    found = fold(transcript, CompactionRules(messages=8))
+    assert found is not None
+
+    text = last_request(folded(found, Pins("Count."), "Half is counted."), 1000)[-1].content
+
+    assert text.startswith("Count.\n\nHalf is counted.\n\nlook gave: r")
+    assert text.endswith(PROMPT)
 
 
 def test_a_run_that_was_asked_nothing_has_only_the_prompt() -> None:

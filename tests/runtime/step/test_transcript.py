@@ -8,8 +8,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
-from amrita_fleet.protocols.messages import Message, Role, ToolResult
+from amrita_fleet.protocols.messages import Message, Role, ToolResult, Turn
 from amrita_fleet.runtime.errors import HistoryInvalid
+from amrita_fleet.runtime.step.sizes import weight
 from amrita_fleet.runtime.step.transcript import Transcript
 
 from .pairing import flaw
@@ -87,6 +88,50 @@ def test_a_note_that_does_not_stay_is_taken_back_only_from_the_end() -> None:
     assert Transcript().without_last_note("Hint.") == Transcript()
 
 
+def test_a_run_in_which_nothing_was_said_leaves_no_trace() -> None:
+    transcript = Transcript.begin("You count.").next_run().next_run().note("Go.").next_run().next_run()
+
+    assert transcript.runs == (1, 2)
+    assert transcript.since == 2
+
+
+SYSTEM, GO = Message(Role.SYSTEM, "You count."), Message(Role.USER, "Go.")
+CALLS, OUTPUT = Message(ASSISTANT, "", (call("a"),)), ToolResult("call_0", "a", "1")
+
+
+@pytest.mark.parametrize(
+    ("turns", "runs", "why"),
+    [
+        ((GO, OUTPUT), (0,), "turn 1 is an output of a, which no call awaits there"),
+        ((GO, CALLS, ToolResult("call_1", "a", "1")), (0,), "turn 2 is an output of a"),
+        ((GO, CALLS, OUTPUT, OUTPUT), (0,), "turn 3 is an output of a"),
+        ((GO, CALLS, GO), (0,), "turn 2 stands where the output of a belongs"),
+        ((GO, CALLS), (0,), "the output of a is missing at the end"),
+        ((GO, SYSTEM), (0,), "turn 1 cannot be a system message"),
+        ((Message(Role.USER, "", (call("a"),)), OUTPUT), (0,), "turn 0 cannot be a user message"),
+        ((GO,), (), "runs cannot begin at"),
+        ((GO,), (2,), "runs cannot begin at"),
+        ((GO, GO), (1, 0), "runs cannot begin at"),
+        ((GO, CALLS, OUTPUT), (2,), "runs cannot begin at"),
+    ],
+)
+def test_no_history_is_replaced_by_one_that_is_invalid(
+    turns: tuple[Turn, ...], runs: tuple[int, ...], why: str
+) -> None:
+    with pytest.raises(HistoryInvalid, match=why):
+        Transcript().replaced(turns, runs, None)
+
+
+def test_a_history_is_replaced_by_a_valid_one_unless_a_batch_is_open() -> None:
+    turns = (SYSTEM, GO, CALLS, OUTPUT)
+
+    assert Transcript().replaced(turns, (1,), None) == Transcript.begin("You count.").note("Go.").reply(CALLS).close(
+        ("1",)
+    )
+    with pytest.raises(HistoryInvalid, match="a change cannot stand"):
+        open_batch("a").replaced(turns, (1,), None)
+
+
 @given(text=st.text())
 def test_a_reply_is_kept_as_it_is(text: str) -> None:
     message = Message(ASSISTANT, text, reasoning_content=text, extra={"id": text})
@@ -129,6 +174,11 @@ class Writer(RuleBasedStateMachine):
     def providers_take_it(self) -> None:
         """The history is valid, an open batch at its end aside."""
         assert flaw(self.transcript.turns, batch_open=bool(self.transcript.open)) is None
+
+    @invariant()
+    def it_knows_its_size(self) -> None:
+        """What is added and taken away is counted."""
+        assert self.transcript.size == sum(map(weight, self.transcript.turns))
 
 
 TestWriter = Writer.TestCase
