@@ -14,6 +14,7 @@ from ..runtime.host import AgentHost, Seat
 from ..runtime.tools.served import served_tools
 from ..runtime.tools.tool import Tool
 from .channel import CONTROL, RayPost
+from .control import Controlled
 from .desk import Answerer
 from .supervisor import AgentsDesk, RayLink
 from .tool_servers import RayToolServers, ToolServersActor
@@ -21,7 +22,7 @@ from .tool_servers import RayToolServers, ToolServersActor
 __all__ = ("AgentActor",)
 
 
-class AgentActor(Answerer):
+class AgentActor(Answerer, Controlled):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.
@@ -60,9 +61,9 @@ class AgentActor(Answerer):
         return await served_tools(RayToolServers(servers), holder, self._agent.servers, self._agent.tools)
 
     @ray.method
-    async def start(self, task: str, time_limit: float | None) -> RunId:
-        """Queue a run; `time_limit` in seconds."""
-        return await self._living.start(task, time_limit)
+    async def start(self, task: str, time_limit: float | None, said: list[str]) -> RunId:
+        """Queue a run; `time_limit` in seconds, `said` is what the user added to the task."""
+        return await self._living.start(task, time_limit, tuple(said))
 
     @ray.method
     async def outcome(self, run: RunId) -> bytes:

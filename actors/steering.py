@@ -4,6 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import TypeVar, cast
 
 from ray.exceptions import ActorUnavailableError
@@ -15,12 +16,14 @@ from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from ..runtime.approvals import ApprovalDesk
+from ..runtime.control import Controls
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
 from ..runtime.supervision.roster import DEAD
 from ..runtime.system import STOP_PATIENCE, Stopped
 from .agent import AgentActor
 from .channel import RayPost
+from .control import RayControl
 from .desk import RayDesk
 from .errors import translated
 from .supervisor import RayLink, SupervisorActor
@@ -53,11 +56,13 @@ class Steering:
         fleet: The fleet's name.
         post: The way to the mailboxes; there once the system is open.
         desk: The way to the calls that wait for a person; there once the system is open.
+        control: Gives the way to a live agent; there once the system is open.
     """
 
     fleet: str
     post: RayPost
     desk: ApprovalDesk
+    control: Controls
     _desk: type[SupervisorActor] | None = None
 
     def _reach(self, fleet: str, supervisor: type[SupervisorActor]) -> None:
@@ -65,6 +70,7 @@ class Steering:
         self._desk = supervisor
         self.post = RayPost(namespace(fleet), RayLink(supervisor).find)
         self.desk = RayDesk(self.post, self._living)
+        self.control = partial(RayControl, self.post)
 
     def _let_go(self) -> None:
         """Make no more calls: without a connection, a call on a handle would start a new Ray."""
@@ -87,8 +93,8 @@ class Steering:
         with translated(SUPERVISOR):
             return await self._supervisor.admit_user.remote(os.getpid())
 
-    async def start(self, agent: AgentId, task: str, time_limit: float | None) -> RunId:
-        """Queue a run.
+    async def start(self, agent: AgentId, task: str, time_limit: float | None, said: tuple[str, ...] = ()) -> RunId:
+        """Queue a run; `said` is what the user added to the task.
 
         Raises:
             AgentUnknown: There is no such agent.
@@ -96,7 +102,7 @@ class Steering:
             QueueFull: Too many runs wait.
             PeerUnreachable: It does not answer, so the run may have been queued or not.
         """
-        return await self._ask(agent, lambda actor: actor.start.remote(task, time_limit))
+        return await self._ask(agent, lambda actor: actor.start.remote(task, time_limit, list(said)))
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.

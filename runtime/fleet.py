@@ -1,36 +1,32 @@
 """A fleet of agents: spawn, run, message, watch, stop."""
 
-import asyncio
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncIterator, Sequence
+from functools import partial
 from importlib import import_module
 from types import TracebackType
 from typing import Literal, Self, cast
 
 from ..protocols.checkin import AgentStatus
-from ..protocols.ids import USER, AgentId, MessageId, RunId, life_of
+from ..protocols.ids import USER, AgentId, MessageId
 from ..protocols.mail import Receipt
-from ..protocols.notices import Notice, NoticeType
+from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .agent import Agent, TokenLimit, limit_of
 from .approvals import Approvals
 from .clock import SystemClock
-from .errors import ChannelClosed, FleetClosed, NamesInvalid, RunUnknown, SystemUnavailable
+from .errors import FleetClosed, NamesInvalid, SystemUnavailable
+from .run import Run, watch
 from .sender import Sender
+from .stream import SuspendObjectStream, expect_stream
+from .streaming import Pump, Pumps
 from .supervision.account import Account
 from .supervision.roster import check_name
 from .system import Progress, SpawnOrder, Stopped, System
 
-__all__ = ("AgentRef", "Fleet", "Helm", "Run", "load_system")
+__all__ = ("AgentRef", "Fleet", "Helm", "load_system")
 
 SYSTEMS = {"ray": "amrita_fleet.actors.system", "local": "amrita_fleet.runtime.local"}
-
-WATCH_WAIT = 1.0
-"""Seconds one look for notices waits for news."""
-
-LAST_WORDS = 1.0
-"""Seconds the last notices of a run have to come, once its outcome is known."""
 
 BY_USER = "stopped by the user"
 
@@ -56,61 +52,6 @@ def unheard(_ready: int, _ordered: int) -> None:
     """Progress that nobody asked for."""
 
 
-class Run:
-    """One task on its way. Iterating gives its notices until it ends; `outcome()` waits for the end."""
-
-    def __init__(self, system: System, agent: AgentId, run: RunId, after: int = 0) -> None:
-        """Name one run of an agent; all its notices have numbers above `after`."""
-        self.agent = agent
-        self.id = run
-        self._system = system
-        self._after = after
-
-    async def outcome(self) -> Outcome:
-        """Wait for the end.
-
-        Raises:
-            AgentUnknown: There is no such agent.
-            RunUnknown: There is no such run, or it ended too long ago.
-            ChannelClosed: The agent died before it ended.
-        """
-        return await self._system.outcome(self.agent, self.id)
-
-    async def __aiter__(self) -> AsyncIterator[Notice]:
-        """The run's notices, in order, up to the one that says that it finished or that this life of its agent ended.
-
-        Where the fleet has forgotten that one, they end once the run is over and the rest is read.
-        """
-        over = asyncio.create_task(self._over())
-        try:
-            async for notice in watch(self._system, self._after, over.done):
-                last = self._ends(notice)
-                if last or notice.run == self.id:
-                    yield notice
-                if last:
-                    return
-            await over
-        finally:
-            over.cancel()
-            await asyncio.gather(over, return_exceptions=True)
-
-    async def _over(self) -> None:
-        """Wait until the run is over, however it ended, and until its last notices have had time to come."""
-        with suppress(RunUnknown, ChannelClosed):
-            await self.outcome()
-        await asyncio.sleep(LAST_WORDS)
-
-    def _ends(self, notice: Notice) -> bool:
-        """Whether the run has no further notices."""
-        match notice.type, notice.extra_type:
-            case NoticeType.RUN, "finished":
-                return notice.run == self.id
-            case NoticeType.AGENT, "died":
-                return notice.agent == self.agent and notice.data.get("incarnation") == life_of(self.id)
-            case _:
-                return False
-
-
 class AgentRef:
     """A spawned agent, by name."""
 
@@ -119,15 +60,11 @@ class AgentRef:
         self.name = name
         self._fleet = fleet
 
-    async def start(self, task: str, time_limit: float | None = None) -> Run:
-        """Queue a task and give its run at once; `time_limit` in seconds, None: the agent's own.
-
-        Raises:
-            AgentUnknown: There is no such agent.
-            ChannelClosed: It has stopped or died.
-            QueueFull: Too many runs wait.
-        """
-        return await self._fleet.start(self.name, task, time_limit)
+    async def start(
+        self, task: str, time_limit: float | None = None, *, stream: SuspendObjectStream | None = None
+    ) -> Run:
+        """Queue a task and give its run at once, as `Fleet.start` does; `time_limit` in seconds."""
+        return await self._fleet.start(self.name, task, time_limit, stream=stream)
 
     async def run(self, task: str, time_limit: float | None = None) -> Outcome:
         """Queue a task and wait for its outcome; raises what `start` and `Run.outcome` raise."""
@@ -162,6 +99,7 @@ class Helm:
 
     name: str
     _made: System
+    _pumps: Pumps
     _stage: Literal["new", "open", "closed"] = "new"
     _sender: Sender | None = None
 
@@ -185,17 +123,48 @@ class Helm:
         """An agent of the fleet by name; that it exists is seen when it is used."""
         return AgentRef(self, AgentId(name))
 
-    async def start(self, agent: AgentRef | str, task: str, time_limit: float | None = None) -> Run:
-        """Queue a task for an agent; `time_limit` in seconds, None: the agent's own.
+    async def start(
+        self,
+        agent: AgentRef | str,
+        task: str,
+        time_limit: float | None = None,
+        *,
+        stream: SuspendObjectStream | None = None,
+    ) -> Run:
+        """Queue a task for an agent.
+
+        Args:
+            agent: Whose task it is.
+            task: What it shall do.
+            time_limit: Seconds it has; None: the agent's own limit.
+            stream: Gets the run's notices and, as the last object, its `Outcome`. The texts that it holds already begin
+                the run together with the task; later ones are mail of the user's, which the agent reads at its next
+                boundary. It can suspend the agent. A stream serves one run: whether that is over or could not begin,
+                it is closed.
 
         Raises:
             AgentUnknown: There is no such agent.
             ChannelClosed: It has stopped or died.
             QueueFull: Too many runs wait.
+            TaskInvalid: The task, or a text of the stream, is none, or the time limit is none.
+            StreamExpected: The stream is something else, a mock for example.
+            StreamMisused: It serves a run already, its texts have another reader, or it belongs to another event loop.
+            StreamClosed: It is done.
         """
-        name, newest = name_of(agent), await self._system.notices(-1, 0)
-        run = await self._system.start(name, task, time_limit)
-        return Run(self._system, name, run, newest[-1].number if newest else 0)
+        system, name = self._system, name_of(agent)
+        pump = None if stream is None else Pump(expect_stream(stream), system.control(name), partial(self.send, name))
+        newest = await system.notices(-1, 0)
+        after = newest[-1].number if newest else 0
+        if pump is None:
+            return Run(system, name, await system.start(name, task, time_limit), after)
+        try:
+            said = pump.begin()
+            run = Run(system, name, await system.start(name, task, time_limit, said), after, pump.over)
+        except BaseException:
+            await pump.close()
+            raise
+        self._pumps.start(pump, run)
+        return run
 
     async def send(self, agent: AgentRef | str, body: str) -> Receipt:
         """Send a message as the person at the keyboard, and learn whether it was accepted.
@@ -295,6 +264,7 @@ class Fleet(Helm):
             SystemUnavailable: There is no such system, or no other process can join it.
         """
         self.name = name or ("" if attach else f"fleet-{secrets.token_hex(3)}")
+        self._pumps = Pumps()
         self._made = load_system(system, self.name, tokens_of(limit), address, attach=attach)
 
     async def __aenter__(self) -> Self:
@@ -321,6 +291,7 @@ class Fleet(Helm):
         """End every agent and what was started for them. Safe to call twice."""
         if self._stage == "open":
             self._stage = "closed"
+            await self._pumps.aclose()
             if self._sender is not None:
                 await self._sender.aclose()
             await self._made.close()
@@ -376,20 +347,3 @@ def tokens_of(limit: TokenLimit | int | None) -> int | None:
     """
     checked = limit_of(limit)
     return None if checked is None else checked.tokens
-
-
-def never() -> bool:
-    """The watch goes on for ever."""
-    return False
-
-
-async def watch(system: System, after: int, over: Callable[[], bool] = never) -> AsyncIterator[Notice]:
-    """Notices numbered above `after`, as they come; once it is `over`, only those that are there."""
-    while True:
-        last = over()
-        found = await system.notices(after, 0 if last else WATCH_WAIT)
-        for notice in found:
-            after = notice.number
-            yield notice
-        if last and not found:
-            return

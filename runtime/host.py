@@ -29,6 +29,7 @@ from .agent import Agent
 from .approvals import Docket, held_calls
 from .caller import Caller, Model
 from .config import AmritaConfig
+from .control import Control
 from .driver import Driver, Ports
 from .errors import ChannelClosed, QueueFull, RunUnknown, TaskInvalid
 from .hook_chain import HookChain
@@ -111,6 +112,7 @@ class AgentHost:
 
     Attributes:
         docket: The calls that wait for a person, from any thread.
+        control: Has it stand still at a point, from the work loop.
     """
 
     def __init__(
@@ -139,6 +141,7 @@ class AgentHost:
         self._caller = Caller(seat.name, seat.incarnation, models, link, agent.config.wind_down.input_bytes)
         state = AgentState.begin(seat.name, agent.rules)
         self._driver = Driver(state, seat.incarnation, self._ports(link, post, tools))
+        self.control = Control(self._suspension)
         self.docket = Docket(self._held, self._feed)
         if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
@@ -203,18 +206,18 @@ class AgentHost:
             consumed=consumed,
             parent=self._seat.parent,
             pid=os.getpid(),
-            note=self._closed,
+            note=self._closed or self._suspension.note,
         )
 
-    async def start(self, task: str, time_limit: float | None = None) -> RunId:
-        """Queue a run. `time_limit` in seconds; None: the agent's own.
+    async def start(self, task: str, time_limit: float | None = None, said: tuple[str, ...] = ()) -> RunId:
+        """Queue a run. `time_limit` in seconds, None: the agent's own; `said` is what the user added to the task.
 
         Raises:
-            TaskInvalid: The task is no text, or the time limit is none.
+            TaskInvalid: The task, or what was added, is no text, or the time limit is none.
             ChannelClosed: The agent has stopped.
             QueueFull: Too many runs wait.
         """
-        check_task(task, time_limit)
+        check_task(task, time_limit, said)
         if self._closed:
             raise ChannelClosed(agent=self._seat.name, reason=self._closed)
         if len(self._queue) >= QUEUE:
@@ -222,7 +225,7 @@ class AgentHost:
         run = self._new_run()
         self._outcomes[run] = asyncio.get_running_loop().create_future()
         limit = self._agent.run_timeout if time_limit is None else time_limit
-        self._queue.append(Asked(run, task, limit))
+        self._queue.append(Asked(run, task, limit, said))
         self._settled()
         return run
 
@@ -323,6 +326,7 @@ class AgentHost:
             data = {"id": envelope.id, "sender": envelope.sender, "refusal": refusal.value}
             self._loop.call_soon_threadsafe(self.tell, NoticeType.MAIL, "dead", text, data)
         self._loop.call_soon_threadsafe(self._drop_queue, reason)
+        self._loop.call_soon_threadsafe(self._suspension.close, reason)
 
     def _drop_queue(self, reason: str) -> None:
         """Runs that never began end as stopped."""
@@ -358,15 +362,16 @@ def output_bytes(config: AmritaConfig) -> int:
     return max(least, min(config.function_config.tool_output_bytes, config.llm.session_tokens_windows))
 
 
-def check_task(task: object, time_limit: float | None) -> None:
+def check_task(task: object, time_limit: float | None, said: tuple[object, ...] = ()) -> None:
     """Refuse what no run can be given.
 
     Raises:
-        TaskInvalid: The task is no text, or the time limit is none.
+        TaskInvalid: The task, or what was added, is no text, or the time limit is none.
     """
-    if not isinstance(task, str):
-        raise TaskInvalid(reason=f"a task is a text, not a {type(task).__name__}")
-    if not task.isascii() and task != task.encode(errors="replace").decode():
-        raise TaskInvalid(reason="its text holds half a surrogate pair, which no request can carry")
+    for text in (task, *said):
+        if not isinstance(text, str):
+            raise TaskInvalid(reason=f"a task is a text, not a {type(text).__name__}")
+        if not text.isascii() and text != text.encode(errors="replace").decode():
+            raise TaskInvalid(reason="its text holds half a surrogate pair, which no request can carry")
     if time_limit is not None and not time_limit > 0:
         raise TaskInvalid(reason=f"a time limit is above 0 seconds, not {time_limit!r}")

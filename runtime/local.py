@@ -14,6 +14,7 @@ from .agent import Agent
 from .approvals import ApprovalDesk
 from .clock import SystemClock
 from .config import adopt_config
+from .control import AgentControl, Controls
 from .errors import ChannelClosed
 from .host import AgentHost, Seat
 from .notes import NotePoster
@@ -92,6 +93,10 @@ class LocalPost:
             raise ChannelClosed(agent=agent, reason="it does not live")
         return host
 
+    def control(self, agent: AgentId) -> AgentControl:
+        """The control of an agent; raises what `host` raises."""
+        return self.host(agent).control
+
 
 class LocalDesk:
     """The calls of the hosts of this process that wait for a person."""
@@ -122,9 +127,11 @@ class LocalSystem:
     Attributes:
         fleet: The fleet's name.
         desk: The way to the calls that wait for a person; there once the system is open.
+        control: Gives the way to a live agent; there once the system is open.
     """
 
     desk: ApprovalDesk
+    control: Controls
 
     def __init__(self, fleet: str, limit: int | None, clock: Clock | None = None) -> None:
         """Nothing runs before `open`. `limit` is the fleet's, in tokens."""
@@ -139,6 +146,7 @@ class LocalSystem:
         self._supervisor = Supervisor(fleet=self.fleet, limit=self._limit, now=self._clock.now, post=self._send_note)
         self._post = LocalPost(self._hosts, self._supervisor)
         self.desk = LocalDesk(self._hosts, self._post)
+        self.control = self._post.control
         self._notes = NotePoster(self._post, self._clock)
         self._link = LocalLink(self._supervisor)
 
@@ -202,7 +210,7 @@ class LocalSystem:
         """A new life of the person who sends."""
         return self._supervisor.admit(USER, None, None, os.getpid())
 
-    async def start(self, agent: AgentId, task: str, time_limit: float | None) -> RunId:
+    async def start(self, agent: AgentId, task: str, time_limit: float | None, said: tuple[str, ...] = ()) -> RunId:
         """Queue a run.
 
         Raises:
@@ -210,7 +218,7 @@ class LocalSystem:
             ChannelClosed: It has stopped.
             QueueFull: Too many runs wait.
         """
-        return await self._post.host(agent).start(task, time_limit)
+        return await self._post.host(agent).start(task, time_limit, said)
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.

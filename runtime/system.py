@@ -10,6 +10,7 @@ from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .agent import Agent
 from .approvals import ApprovalDesk
+from .control import Controls
 from .ports import PostOffice
 from .supervision.account import Account
 
@@ -58,10 +59,12 @@ class System(Protocol):
     Attributes:
         fleet: The fleet's name; one that is joined without being named has it once the system is open.
         desk: The way to the calls that wait for a person; there once the system is open.
+        control: Gives the way to a live agent; there once the system is open.
     """
 
     fleet: str
     desk: ApprovalDesk
+    control: Controls
 
     @property
     def post(self) -> PostOffice:
@@ -97,8 +100,8 @@ class System(Protocol):
         """A new life of the person who sends: each process that sends for people has its own."""
         ...
 
-    async def start(self, agent: AgentId, task: str, time_limit: float | None) -> RunId:
-        """Queue a run; its Steps begin when those before it are over.
+    async def start(self, agent: AgentId, task: str, time_limit: float | None, said: tuple[str, ...] = ()) -> RunId:
+        """Queue a run; its Steps begin when those before it are over. `said` is what the user added to the task.
 
         Raises:
             AgentUnknown: There is no such agent.

@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Sequence
 
-from ..fleet import Fleet, Run
+from ..fleet import Fleet
+from ..run import Run
 from .screen import Screen
 from .tally import Tally
 

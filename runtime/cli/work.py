@@ -8,7 +8,8 @@ from rich.console import Console
 from rich.text import Text
 
 from ..agent import Agent, TokenLimit
-from ..fleet import Fleet, Run
+from ..fleet import Fleet
+from ..run import Run
 from ..supervision.account import Account
 from .console import complain, print_json, stdout
 from .errors import SUSPECTS

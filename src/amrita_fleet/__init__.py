@@ -64,12 +64,19 @@ if TYPE_CHECKING:
     from .runtime.errors import NameInvalid as NameInvalid
     from .runtime.errors import NamesInvalid as NamesInvalid
     from .runtime.errors import NameTaken as NameTaken
+    from .runtime.errors import NumberInvalid as NumberInvalid
     from .runtime.errors import PeerUnreachable as PeerUnreachable
     from .runtime.errors import PlanInvalid as PlanInvalid
     from .runtime.errors import QueueFull as QueueFull
     from .runtime.errors import RunError as RunError
     from .runtime.errors import RunUnknown as RunUnknown
     from .runtime.errors import SelfAddressed as SelfAddressed
+    from .runtime.errors import StreamClosed as StreamClosed
+    from .runtime.errors import StreamExpected as StreamExpected
+    from .runtime.errors import StreamFull as StreamFull
+    from .runtime.errors import StreamMisused as StreamMisused
+    from .runtime.errors import SuspendTimedOut as SuspendTimedOut
+    from .runtime.errors import SuspensionRefused as SuspensionRefused
     from .runtime.errors import SystemUnavailable as SystemUnavailable
     from .runtime.errors import TaskInvalid as TaskInvalid
     from .runtime.errors import ToolInvalid as ToolInvalid
@@ -77,7 +84,6 @@ if TYPE_CHECKING:
     from .runtime.errors import Unpicklable as Unpicklable
     from .runtime.fleet import AgentRef as AgentRef
     from .runtime.fleet import Fleet as Fleet
-    from .runtime.fleet import Run as Run
     from .runtime.hooks import AddNote as AddNote
     from .runtime.hooks import EndRun as EndRun
     from .runtime.hooks import Extend as Extend
@@ -92,7 +98,9 @@ if TYPE_CHECKING:
     from .runtime.hooks import Summary as Summary
     from .runtime.hooks import ToolAsked as ToolAsked
     from .runtime.hooks import ToolDone as ToolDone
+    from .runtime.run import Run as Run
     from .runtime.step.budget import TokenBudget as TokenBudget
+    from .runtime.stream import SuspendObjectStream as SuspendObjectStream
     from .runtime.supervision.account import Account as Account
     from .runtime.system import Stopped as Stopped
     from .runtime.tools.output import ToolContext as ToolContext
@@ -148,6 +156,7 @@ __all__ = (
     "NeedsApproval",
     "Notice",
     "NoticeType",
+    "NumberInvalid",
     "Outcome",
     "Output",
     "OutputMissing",
@@ -175,7 +184,14 @@ __all__ = (
     "StepEnded",
     "Stopped",
     "StreamBroken",
+    "StreamClosed",
+    "StreamExpected",
+    "StreamFull",
+    "StreamMisused",
     "Summary",
+    "SuspendObjectStream",
+    "SuspendTimedOut",
+    "SuspensionRefused",
     "SystemUnavailable",
     "TaskInvalid",
     "ThinkingConfig",
@@ -251,19 +267,26 @@ _HOMES = {
         "NameInvalid",
         "NameTaken",
         "NamesInvalid",
+        "NumberInvalid",
         "PeerUnreachable",
         "PlanInvalid",
         "QueueFull",
         "RunError",
         "RunUnknown",
         "SelfAddressed",
+        "StreamClosed",
+        "StreamExpected",
+        "StreamFull",
+        "StreamMisused",
+        "SuspendTimedOut",
+        "SuspensionRefused",
         "SystemUnavailable",
         "TaskInvalid",
         "ToolInvalid",
         "ToolServerFailed",
         "Unpicklable",
     ),
-    "runtime.fleet": ("AgentRef", "Fleet", "Run"),
+    "runtime.fleet": ("AgentRef", "Fleet"),
     "runtime.hooks": (
         "AddNote",
         "EndRun",
@@ -280,7 +303,9 @@ _HOMES = {
         "ToolAsked",
         "ToolDone",
     ),
+    "runtime.run": ("Run",),
     "runtime.step.budget": ("TokenBudget",),
+    "runtime.stream": ("SuspendObjectStream",),
     "runtime.supervision.account": ("Account",),
     "runtime.system": ("Stopped",),
     "runtime.tools.output": ("ToolContext", "ToolOutput"),

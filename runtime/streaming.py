@@ -1,0 +1,135 @@
+"""Joins a stream to a run, in the user's process: what happens comes out of it, what is sent into it becomes mail."""
+
+import asyncio
+import logging
+from collections.abc import Awaitable, Callable
+
+from ..protocols.errors import FleetError
+from ..protocols.mail import Receipt, ReceiptState
+from .control import AgentControl
+from .errors import ChannelClosed, RunUnknown
+from .run import Run
+from .stream import SuspendObjectStream
+
+__all__ = ("Pump", "Pumps")
+
+log = logging.getLogger(__name__)
+
+OVER = "its run is over"
+
+PATIENCE = 2.0
+"""Seconds an agent has to hear, at the end of a run, that it may go on."""
+
+Send = Callable[[str], Awaitable[Receipt]]
+
+
+class Pump:
+    """Keeps one stream and one run together.
+
+    1. Made before the run is asked for: the stream then has no other reader of its texts.
+    2. `begin` gives the texts sent so far, which begin the run, and makes the stream suspend its agent.
+    3. `run` puts the run's notices into the stream and sends its texts as mail, from the run's first notice on, so that
+       no run before it gets them. A text that was not accepted comes back as its `Receipt`, or as the error that says
+       why.
+    4. At the end the texts that were sent are mailed, then the `Outcome` comes, or the error that says why there is
+       none, and the stream is closed both ways.
+    """
+
+    def __init__(self, stream: SuspendObjectStream, control: AgentControl, send: Send) -> None:
+        """Become the reader of the stream's texts.
+
+        Raises:
+            StreamMisused: Somebody reads them already.
+        """
+        self._stream = stream
+        self._control = control
+        self._send = send
+        self._texts = stream.get_producer_input_generator()
+        self._begun = asyncio.Event()
+
+    def begin(self) -> tuple[str, ...]:
+        """Give the texts that the run begins with.
+
+        Raises:
+            StreamClosed: The stream is done.
+            StreamMisused: It serves a run already, or belongs to another event loop.
+        """
+        return self._stream.attach(self._control)
+
+    def over(self) -> None:
+        """Take no more texts: the run is over."""
+        self._stream.end_input(OVER)
+
+    async def run(self, run: Run) -> None:
+        """Pass on what comes from either side until the run is over.
+
+        Raises:
+            Exception: What the stream's callback raised; it then gets nothing more.
+        """
+        carrying = asyncio.create_task(self._carry())
+        try:
+            async for notice in run:
+                self._begun.set()
+                await self._stream.yield_response(notice)
+            last = await outcome(run)
+            self._begun.set()
+            await carrying
+            await self._stream.yield_response(last)
+        finally:
+            carrying.cancel()
+            await asyncio.gather(carrying, return_exceptions=True)
+            await self.close()
+
+    async def close(self) -> None:
+        """Close the stream both ways; an agent that stands still because of it goes on."""
+        resumed = self._stream.resume()
+        self._stream.set_queue_done()
+        try:
+            async with asyncio.timeout(PATIENCE):
+                await resumed
+        except (TimeoutError, FleetError) as error:
+            log.warning("an agent may still stand where its stream suspended it: %s", error)
+
+    async def _carry(self) -> None:
+        await self._begun.wait()
+        async for text in self._texts:
+            try:
+                answer: Receipt | Exception = await self._send(text)
+            except (FleetError, UnicodeEncodeError) as error:
+                answer = error
+            if not isinstance(answer, Receipt) or answer.state is not ReceiptState.ACCEPTED:
+                await self._stream.yield_response(answer)
+
+
+class Pumps:
+    """The pumps that run in this process."""
+
+    def __init__(self) -> None:
+        """Begin with none."""
+        self._tasks = set[asyncio.Task[None]]()
+
+    def start(self, pump: Pump, run: Run) -> None:
+        """Have one run from now on."""
+        task = asyncio.create_task(pump.run(run))
+        self._tasks.add(task)
+        task.add_done_callback(self._ended)
+
+    async def aclose(self) -> None:
+        """End them; their streams are closed."""
+        tasks = tuple(self._tasks)
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _ended(self, task: "asyncio.Task[None]") -> None:
+        self._tasks.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            log.error("a stream was closed before its run was over", exc_info=error)
+
+
+async def outcome(run: Run) -> object:
+    """A run's outcome, or the error that says why there is none."""
+    try:
+        return await run.outcome()
+    except (ChannelClosed, RunUnknown) as error:
+        return error
