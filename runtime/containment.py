@@ -60,3 +60,5 @@ async def apart(work: Coroutine[Any, Any, T]) -> T:
         if caller is None or caller.cancelling():
             raise
         raise CancelledItself("it cancelled the task that it ran in") from None
+    finally:
+        work.close()  # it may never have begun

@@ -13,7 +13,7 @@ from typing import Annotated, cast
 import typer
 
 from ...protocols.errors import FleetError
-from . import demo, doctor, ps, run, send, simulate, stop
+from . import approvals, approve, demo, doctor, ps, refuse, run, send, simulate, stop
 from .console import complain, print_json
 from .errors import Interrupted
 from .status import NAME, Status, status_of
@@ -29,6 +29,9 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (ps.ps, ps.EPILOG),
     (send.send, send.EPILOG),
     (stop.stop, stop.EPILOG),
+    (approvals.approvals, approvals.EPILOG),
+    (approve.approve, approve.EPILOG),
+    (refuse.refuse, refuse.EPILOG),
     (doctor.doctor, doctor.EPILOG),
     (simulate.simulate, simulate.EPILOG),
 )

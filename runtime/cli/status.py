@@ -3,7 +3,7 @@
 from enum import IntEnum
 
 from ...protocols.errors import FleetError, PresetInvalid
-from ..errors import AgentUnknown, NameInvalid, ToolInvalid, Unpicklable
+from ..errors import AgentUnknown, ApprovalUnknown, NameInvalid, ToolInvalid, Unpicklable
 from ..simulator.errors import ScenarioInvalid
 from .errors import InputInvalid, Interrupted
 
@@ -11,7 +11,16 @@ __all__ = ("BAD_INPUT", "NAME", "Status", "status_of")
 
 NAME = "amrita-fleet"
 
-BAD_INPUT = (AgentUnknown, InputInvalid, NameInvalid, PresetInvalid, ScenarioInvalid, ToolInvalid, Unpicklable)
+BAD_INPUT = (
+    AgentUnknown,
+    ApprovalUnknown,
+    InputInvalid,
+    NameInvalid,
+    PresetInvalid,
+    ScenarioInvalid,
+    ToolInvalid,
+    Unpicklable,
+)
 """Errors that another command line would not have met."""
 
 

@@ -61,22 +61,25 @@ def test_work_that_is_done_apart_can_end_neither_its_caller_nor_the_loop() -> No
     assert asyncio.run(live()) == "lives"
 
 
-def test_who_cancels_the_caller_cancels_the_work_that_is_done_apart() -> None:
-    ended: list[str] = []
+@pytest.mark.parametrize("begun", [True, False], ids=["begun", "not begun"])
+def test_who_cancels_the_caller_cancels_the_work_that_is_done_apart(begun: bool) -> None:
+    seen: list[str] = []
 
-    async def work() -> None:
+    async def work(started: asyncio.Event) -> None:
+        seen.append("begun")
+        started.set()
         try:
             await asyncio.Event().wait()
         finally:
-            ended.append("work")
+            seen.append("ended")
 
     async def live() -> None:
-        caller = asyncio.create_task(apart(work()))
-        while not ended:
-            await asyncio.sleep(0)
-            caller.cancel()
+        started = asyncio.Event()
+        caller = asyncio.create_task(apart(work(started)))
+        await (started.wait() if begun else asyncio.sleep(0))
+        caller.cancel()
         with pytest.raises(asyncio.CancelledError):
             await caller
 
     asyncio.run(live())
-    assert ended == ["work"]
+    assert seen == (["begun", "ended"] if begun else [])

@@ -156,22 +156,23 @@ class Broken(Hooks):
     """Fails at every point, in a way of its own."""
 
     async def before_step(self, step: StepBegins) -> None:
-        raise ValueError("no step")
+        raise ValueError(f"no step {step.step}")
 
     def after_step(self, step: StepEnded) -> None:
-        raise SystemExit(3)
+        raise SystemExit(step.step)
 
     async def before_tool(self, call: ToolAsked) -> None:
+        assert call.arguments
         task = asyncio.current_task()
         assert task is not None
         task.cancel()
         await asyncio.sleep(0)
 
-    async def after_tool(self, result: ToolDone) -> Summary:  # type: ignore[override]  # pyright: ignore
-        return Summary("of no tool")
+    async def after_tool(self, result: ToolDone) -> Summary:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        return Summary(f"of {result.tool}")
 
     async def on_limit(self, limit: LimitReached) -> Extend:
-        return Extend(0)
+        return Extend(limit.step - 1)
 
 
 async def test_a_hook_that_fails_is_told_and_logged_and_the_others_still_count(
@@ -180,7 +181,7 @@ async def test_a_hook_that_fails_is_told_and_logged_and_the_others_still_count(
     told = Told()
     hooks = HookChain([Broken(), always(None)], told)
     with caplog.at_level(logging.WARNING):
-        assert await hooks.before_step(BEGINS) == EndRun("The hook Broken.before_step failed: ValueError: no step.")
+        assert await hooks.before_step(BEGINS) == EndRun("The hook Broken.before_step failed: ValueError: no step 1.")
         with pytest.raises(HookFailed, match="it cancelled the task that it ran in") as failure:
             await hooks.before_tool(asked(a=1))
         assert await HookChain([Broken(), always(Summary("S"))], told).after_step(ENDED) == Summary("S")
@@ -198,7 +199,8 @@ async def test_a_hook_that_fails_is_told_and_logged_and_the_others_still_count(
 async def test_a_hook_has_only_so_much_time() -> None:
     class Slow(Hooks):
         async def before_step(self, step: StepBegins) -> None:
-            await asyncio.Event().wait()
+            while step:
+                await asyncio.Event().wait()
 
     ended = await HookChain([Slow()], Told(), patience=0.001).before_step(BEGINS)
     assert ended == EndRun("The hook Slow.before_step failed: it took longer than 0.001 seconds.")
@@ -207,10 +209,10 @@ async def test_a_hook_has_only_so_much_time() -> None:
 async def test_a_time_out_of_the_hooks_own_is_named_as_one() -> None:
     class Hasty(Hooks):
         async def before_step(self, step: StepBegins) -> None:
-            raise TimeoutError("the policy server is slow")
+            raise TimeoutError(f"the policy of Step {step.step} is slow")
 
     ended = await chain(Hasty()).before_step(BEGINS)
-    assert ended == EndRun("The hook Hasty.before_step failed: TimeoutError: the policy server is slow.")
+    assert ended == EndRun("The hook Hasty.before_step failed: TimeoutError: the policy of Step 1 is slow.")
 
 
 async def test_the_end_of_the_caller_is_no_failure_of_the_hook() -> None:
@@ -219,7 +221,8 @@ async def test_the_end_of_the_caller_is_no_failure_of_the_hook() -> None:
     class Waiting(Hooks):
         async def before_step(self, step: StepBegins) -> None:
             begun.set()
-            await asyncio.Event().wait()
+            while step:
+                await asyncio.Event().wait()
 
     task = asyncio.create_task(HookChain([Waiting()], told).before_step(BEGINS))
     await begun.wait()
@@ -237,7 +240,7 @@ async def test_the_end_of_the_caller_is_no_failure_of_the_hook() -> None:
         (lambda: NeedsApproval(""), "NeedsApproval.reason must say something"),
         (lambda: Rewrite("a"), "Rewrite.arguments must be a mapping, not a str"),  # type: ignore[arg-type]
         (lambda: Rewrite({"a": object()}), "not JSON serializable"),  # type: ignore[dict-item]
-        (lambda: Extend(True), "Extend.rounds must be a whole number"),
+        (lambda: Extend(1.0), "Extend.rounds must be a whole number"),  # type: ignore[arg-type]
     ],
 )
 def test_a_decision_that_cannot_be_carried_out_is_refused_where_it_is_made(

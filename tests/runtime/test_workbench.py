@@ -26,11 +26,10 @@ pytestmark = pytest.mark.anyio
 class LoneChannel:
     """The channel of an agent without peers."""
 
-    async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:
+    async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:  # noqa: ARG002
         raise AgentUnknown(name=recipient)
 
-    async def receipt(self, message: MessageId) -> Receipt | None:
-        return None
+    async def receipt(self, message: MessageId) -> Receipt | None: ...
 
     async def peers(self) -> tuple[AgentStatus, ...]:
         return ()

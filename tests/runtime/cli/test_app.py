@@ -53,7 +53,10 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         (("run", "task", "--base-url", "localhost", "--model", "m"), "ModelPreset.base_url must begin with http://"),
         (("run", "task"), "Missing option"),
         (("send", "lead"), "Missing argument"),
-        (("fly",), "No such command 'fly'. There are demo, run, ps, send, stop, doctor, simulate."),
+        (
+            ("fly",),
+            "No such command 'fly'. There are demo, run, ps, send, stop, approvals, approve, refuse, doctor, simulate.",
+        ),
         (("stpo",), "No such command 'stpo'. Did you mean 'stop'?"),
         (("stop", "ana", "--all"), "Name the agents to stop or give --all, not both."),
         (("demo", "--slow", "1", "--base-url", "http://h", "--model", "m"), "--slow is for the simulated provider"),
@@ -136,7 +139,9 @@ def test_an_error_of_the_tree_ends_a_command_with_its_sentence(error: FleetError
     assert app.ending(error) == (str(error), status)
 
 
-@pytest.mark.parametrize("command", ["demo", "run", "ps", "send", "stop", "doctor", "simulate"])
+@pytest.mark.parametrize(
+    "command", ["demo", "run", "ps", "send", "stop", "approvals", "approve", "refuse", "doctor", "simulate"]
+)
 def test_every_command_has_help_with_an_example_and_the_exit_statuses(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
