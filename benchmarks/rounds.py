@@ -24,7 +24,7 @@ from _canned import canned_server
 from _cluster import local_ray
 
 from amrita_fleet import Agent, AgentRef, AmritaConfig, Fleet, create_agent, tool
-from amrita_fleet.runtime.config import FunctionConfig
+from amrita_fleet.runtime.config import FunctionConfig, LLMConfig
 
 ROUNDS = 20
 RUNS = 10
@@ -36,9 +36,10 @@ async def double(number: int) -> int:
     return 2 * number
 
 
-def describe(base_url: str) -> Agent:
+def describe(base_url: str, rounds: int = ROUNDS) -> Agent:
     """The agent under test."""
-    config = AmritaConfig(function_config=FunctionConfig(agent_tool_call_limit=ROUNDS + 1, step_rounds=ROUNDS + 1))
+    functions = FunctionConfig(agent_tool_call_limit=rounds + 1, step_rounds=rounds + 1)
+    config = AmritaConfig(function_config=functions, llm=LLMConfig(memory_strategy="none"))
     return create_agent(base_url=base_url, model="canned", tools=[double], config=config, memory="run")
 
 
@@ -63,16 +64,16 @@ async def message(reader: asyncio.StreamReader) -> tuple[bytes, bytes]:
     return head, await reader.readexactly(length)
 
 
-async def bodies_of(base_url: str) -> list[bytes]:
+async def bodies_of(base_url: str, rounds: int = ROUNDS) -> list[bytes]:
     """What one run of the agent posts."""
     seen: list[bytes] = []
     port = int(base_url.removesuffix("/v1").rpartition(":")[2])
     server = await asyncio.start_server(partial(relay, seen, port), "127.0.0.1", 0)
     own = server.sockets[0].getsockname()[1]
     async with server, Fleet(system="local") as fleet:
-        (agent,) = await fleet.spawn(describe(f"http://127.0.0.1:{own}/v1"), ["a"])
+        (agent,) = await fleet.spawn(describe(f"http://127.0.0.1:{own}/v1", rounds), ["a"])
         await agent.run("go")
-    assert len(seen) == ROUNDS, len(seen)
+    assert len(seen) == rounds, len(seen)
     return seen
 
 

@@ -114,16 +114,16 @@ def replaced(state: AgentState, why: str, transcript: Transcript, how: str) -> M
     transcript = shrunk(transcript, bounds(state, why).room)
     if transcript is state.transcript:
         return think(state)
-    smaller = replace(state, transcript=transcript, measured=None)
+    before = tokens(state)
     sizes: dict[str, Json] = {
-        "from": tokens(state),
-        "to": tokens(smaller),
+        "from": before,
+        "to": before * transcript.size // state.transcript.size,  # in the provider's own measure, as `before` is
         "from_messages": len(state.transcript.turns),
         "to_messages": len(transcript.turns),
     }
     text = f"{why}: {sizes['from']} -> {sizes['to']} tokens, {sizes['to_messages']} messages ({how})"
     told = Notify(NoticeType.STEP, "compress", text, {"reason": why, "how": how, **sizes}, warning=how != "summary")
-    state, effects = think(smaller)
+    state, effects = think(replace(state, transcript=transcript, measured=None))
     return state, (told, Commit(), *effects)
 
 
