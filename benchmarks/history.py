@@ -12,8 +12,7 @@ import json
 import sys
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
-from itertools import chain, count, pairwise
+from itertools import count, pairwise
 from typing import Any
 
 from _measure import SOURCE, arguments, cpu, finish, median, table
@@ -156,9 +155,7 @@ def main() -> None:
     table(["messages of history", "CPU of a round / of the bare loop"], rows)
     growth = round(ratios[LENGTHS[-1]] / ratios[LENGTHS[0]], 3)
     slowest = max(events.values())
-    print(
-        f"\nthe slowest event takes {slowest:.0f} microseconds; from 10 to 1,000 messages the ratio grows {growth:.2f} times"
-    )
+    print(f"\nthe slowest event takes {slowest:.0f} microseconds; from 10 to 1,000 messages the ratio is {growth:.2f} times")
     by_length = {str(length): ratio for length, ratio in ratios.items()}
     finish({"microseconds": slowest, "ratio": by_length, "growth": growth}, as_json=args.json)
 

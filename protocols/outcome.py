@@ -54,7 +54,7 @@ class Outcome:
         limit: Which limit, when one ended it.
         reason: One sentence on why, when it did not simply answer.
         tokens: Prompt and completion tokens of all its model calls.
-        rounds: Model calls that were answered.
+        rounds: Model calls of the conversation that were answered; a last answer, plans and summaries are none.
         steps: Steps it took.
         output: The validated value as plain data, where the agent has an output type.
     """
