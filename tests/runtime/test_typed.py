@@ -102,8 +102,8 @@ print(made.read('{"words": [{"text": "x"}]}')[0], "schema" in vars(made))
 """
 
 
-def outcome(output: Json = None, **facts: Any) -> Outcome:
-    return Outcome(RunId("ana/1"), AgentId("ana"), facts.pop("ending", Ending.ANSWERED), "text", output=output, **facts)
+def outcome(output: Json = None, ending: Ending = Ending.ANSWERED, reason: str = "") -> Outcome:
+    return Outcome(RunId("ana/1"), AgentId("ana"), ending, "text", output=output, reason=reason)
 
 
 @pytest.mark.parametrize(
@@ -147,13 +147,16 @@ def test_what_is_not_just_one_object_is_refused_and_nothing_is_repaired(text: st
 
 
 def test_all_flaws_come_at_once_with_their_paths() -> None:
-    text = '{"pet": {"kind": "dog", "bark": "x"}, "parts": [{"foundOn": 5}], "more": 1}'
-    assert OutputType(Finding).read(text) == (
-        None,
-        "The JSON object is wrong: 'foundOn' is missing; 'pet.bark' (as dog) is \"x\": Input should be a valid integer, "
-        "unable to parse string as an integer; 'parts.0.foundOn' is 5: Input should be a valid date; 'parts.0.pet' is "
-        "missing; there is no 'more'.",
-    )
+    text = '{"pet": {"kind": "dog", "bark": []}, "parts": [{"foundOn": 5}], "more": 1}'
+    output, flaw = OutputType(Finding).read(text)
+    assert output is None
+    assert flaw.removeprefix("The JSON object is wrong: ").split("; ") == [
+        "'foundOn' is missing",
+        "'pet.bark' (as dog) is []: Input should be a valid integer",
+        "'parts.0.foundOn' is 5: Input should be a valid date",
+        "'parts.0.pet' is missing",
+        "there is no 'more'.",
+    ]
 
 
 def test_the_model_says_what_is_converted() -> None:
@@ -228,9 +231,9 @@ def test_a_root_models_flaws_have_paths_too() -> None:
     ],
     ids=["int", "text", "instance", "base", "list", "maybe", "callable", "unfinished"],
 )
-def test_what_no_model_could_answer_with_is_refused_at_once(given: Any, sentence: str) -> None:
+def test_what_no_model_could_answer_with_is_refused_at_once(given: object, sentence: str) -> None:
     with pytest.raises(PresetInvalid, match=sentence) as caught:
-        OutputType(given)
+        OutputType(cast("Any", given))
     assert caught.value.field == "output"
 
 

@@ -2,7 +2,7 @@ from collections.abc import Callable, Sequence
 from datetime import datetime
 from enum import Enum
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, Self
 
 import pytest
 from pydantic import BaseModel, Field
@@ -140,6 +140,48 @@ def test_a_default_that_json_cannot_spell_is_left_out() -> None:
     def find(where: Path | object = object()) -> None: ...  # noqa: B008
 
     assert properties(find) == {"where": {"anyOf": [{"type": "string", "format": "path"}, {}]}}
+
+
+@pytest.mark.parametrize("hint", [ToolContext | None, Annotated[ToolContext, "who asks"]], ids=["or none", "noted"])
+def test_the_context_is_known_in_every_form(hint: object) -> None:
+    def who(context: object, name: str) -> None: ...
+
+    who.__annotations__["context"] = hint
+    assert tool(who).contexts == ("context",)
+    assert properties(who) == {"name": {"type": "string"}}
+
+
+def test_the_forms_of_a_union_stand_where_they_are_used() -> None:
+    class Square(BaseModel):
+        kind: Literal["square"]
+
+    class Round(BaseModel):
+        kind: Literal["round"]
+
+    def draw(shape: Annotated[Square | Round, Field(discriminator="kind")]) -> None: ...
+
+    forms = [
+        {"type": "object", "properties": {"kind": {"type": "string", "const": name}}, "required": ["kind"]}
+        for name in ("square", "round")
+    ]
+    assert properties(draw) == {"shape": {"oneOf": forms}}
+
+
+def test_a_field_as_a_default_is_refused_since_the_function_would_get_it() -> None:
+    def find(limit: int = Field(5, ge=1)) -> None: ...
+
+    with pytest.raises(
+        ToolInvalid, match=r"default of its parameter 'limit' is a Field \(annotate it instead: limit: Ann"
+    ):
+        _ = tool(find).schema
+
+
+def test_self_is_refused_wherever_it_stands() -> None:
+    class Chain:
+        def join(self, others: list[Self]) -> Self: ...
+
+    with pytest.raises(ToolInvalid, match="its parameter 'others' is annotated with Self: name the class"):
+        _ = tool(Chain().join).schema
 
 
 @pytest.mark.parametrize("kind", [Callable[[int], int], ToolInvalid, 5], ids=["callable", "class", "no type"])

@@ -25,6 +25,16 @@ class Later(BaseModel):
     x: int
 
 
+def test_81_annotations_that_are_text_mean_what_they_say_and_the_context_is_hidden() -> None:
+    @tool
+    def run(ids: list[int] | None, ctx: ToolContext, p: Later) -> str:
+        raise NotImplementedError
+
+    later = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
+    ids = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}
+    assert run.schema.parameters["properties"] == {"ids": ids, "p": later}
+
+
 def test_names_defined_later_in_the_module_are_found() -> None:
     later = {"type": "object", "properties": {"x": {"type": "integer"}}, "required": ["x"]}
     ids = {"anyOf": [{"type": "array", "items": {"type": "integer"}}, {"type": "null"}]}
@@ -49,7 +59,7 @@ def test_local_names_are_found_where_the_tool_is_made() -> None:
 def anywhere(at: Later) -> None: ...
 
 
-def test_a_name_that_means_nothing_is_refused_when_the_schema_is_made() -> None:
+def test_81_a_name_that_means_nothing_is_refused_when_the_schema_is_made() -> None:
     anywhere.__annotations__["at"] = "Nowhere"
     made = tool(anywhere)
     with pytest.raises(ToolInvalid, match=r"'anywhere' cannot be a tool: its annotations cannot be read .*'Nowhere'"):

@@ -4,6 +4,7 @@ import pickle
 import subprocess
 import sys
 from collections.abc import AsyncIterator, Callable, Iterator
+from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from types import ModuleType
@@ -169,6 +170,57 @@ def test_a_bound_method_and_a_partial_show_what_is_left_to_give() -> None:
 
     assert shown(tool(Shop().price)) == {"item": {"type": "string"}, "count": {"type": "integer", "default": 1}}
     assert shown(tool(name="pens")(partial(Shop().price, "pen"))) == {"count": {"type": "integer", "default": 1}}
+
+
+def test_what_a_partial_names_is_decided_and_no_model_sees_it() -> None:
+    def fetch(page: str, key: str, depth: int = 1) -> None: ...
+
+    made = tool(name="fetch")(partial(partial(fetch, key="s3cret"), depth=2))
+    assert shown(made) == {"page": {"type": "string"}}
+
+
+class Caller:
+    """Calls somebody."""
+
+    def __call__(self, name: str) -> None: ...
+
+
+class Talker(Caller):
+    def __call__(self, name: str) -> None:
+        """Talk to somebody."""
+
+
+@dataclass
+class Letter:
+    """Writes a letter.
+
+    Attributes:
+        to: Whom to write to.
+    """
+
+    to: str
+
+
+@pytest.mark.parametrize(
+    ("function", "description"),
+    [(Caller(), "Calls somebody."), (Talker(), "Talk to somebody."), (Letter, "Writes a letter.")],
+    ids=["its class", "its call", "a class"],
+)
+def test_an_object_is_described_by_its_call_or_else_its_class(function: Callable[..., Any], description: str) -> None:
+    assert tool(name="x")(function).schema.description == description
+
+
+def test_a_tool_may_need_approval_and_stays_so_in_another_process() -> None:
+    assert not tool(greet).approval
+    assert pickle.loads(pickle.dumps(tool(approval=True)(greet))).approval
+
+
+@pytest.mark.parametrize("given", [("title",), ("name", "title"), "name"], ids=["unknown", "one unknown", "a text"])
+def test_labels_name_parameters(given: tuple[str, ...]) -> None:
+    for parameters in (None, {"properties": {"name": {}}}):
+        assert Tool(name="x", function=greet, labels=("name",), parameters=parameters).labels == ("name",)
+        with pytest.raises(ToolInvalid, match="labels must name some of its parameters, not "):
+            Tool(name="x", function=greet, labels=given, parameters=parameters)
 
 
 def test_a_nameless_callable_needs_a_name() -> None:
