@@ -40,6 +40,10 @@ def ending(scenario: Scenario, played: Played) -> Iterator[str]:
             yield f"the {name} is {last.data[name]!r}, without {part!r}"
     if expect.rounds is not None and last.data["rounds"] != expect.rounds:
         yield f"it had {last.data['rounds']} rounds, not {expect.rounds}"
+    outcome = played.outcomes.get(last.run or "")
+    output = outcome.output if outcome else None
+    if expect.output is not None and output != expect.output:
+        yield f"the output is {output}, not {expect.output}"
     steps = sum((notice.type, notice.extra_type) == ("step", "intro") for notice in own)
     if expect.steps is not None and steps != expect.steps:
         yield f"it had {steps} Steps, not {expect.steps}"

@@ -89,6 +89,8 @@ class Described(Strict):
     limit: int | None = None
     memory: Literal["agent", "run"] = "agent"
     run_timeout: float | None = None
+    plan: Literal["never", "auto", "always"] = "never"
+    output: str | None = None
 
 
 class Part(Strict):
@@ -129,6 +131,8 @@ class Act(Strict):
         pause: Why it shall pause.
         stop: Why it shall stop.
         resume: Lets it go on.
+        allow: Allows the call that the last of the notices is about.
+        refuse: Why that call shall not run.
         open: Lets a call of the tool `gate` with this name end.
     """
 
@@ -139,6 +143,8 @@ class Act(Strict):
     pause: str | None = None
     stop: str | None = None
     resume: Literal[True] | None = None
+    allow: Literal[True] | None = None
+    refuse: str | None = None
     open: str | None = None
 
     @model_validator(mode="after")
@@ -187,6 +193,7 @@ class Expected(Strict):
         reason: A part of its reason.
         rounds: Model calls of the last run.
         steps: Steps of the agent.
+        output: The typed output of its last run that it was asked for.
         notices: Some of the notices, in this order; those of each agent, and those of the budget, which the Supervisor
             tells, for themselves, because only theirs have an order.
         times: How often notices of a kind came.
@@ -199,6 +206,7 @@ class Expected(Strict):
     reason: str | None = None
     rounds: int | None = None
     steps: int | None = None
+    output: dict[str, Any] | None = None
     notices: Sights
     times: dict[str, Annotated[int, Field(ge=1)]] = {}
     never: list[str] = []

@@ -8,14 +8,14 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from amrita_fleet import Agent, AmritaConfig, Fleet, Outcome, TokenLimit
+from amrita_fleet import Agent, AmritaConfig, Fleet, Outcome, Run, TokenLimit
 from amrita_fleet.protocols.notices import Notice
-from amrita_fleet.runtime.fleet import Run
+from amrita_fleet.runtime.typed import OutputType
 
 from ..contracts.gate import Gate
 from .recording import Shown, recorded, shown
 from .scenario import Act, Part, Peer, Scenario, Sight
-from .tools import toolset
+from .tools import outputs, toolset
 
 __all__ = ("Played", "Stage", "fits")
 
@@ -141,6 +141,8 @@ class Stage:
             limit=None if agent.limit is None else TokenLimit(tokens=agent.limit),
             memory=agent.memory,
             run_timeout=agent.run_timeout,
+            plan=agent.plan,
+            output=None if agent.output is None else OutputType(outputs()[agent.output]),
         )
 
     def _record(self, name: str) -> Path:
@@ -150,11 +152,11 @@ class Stage:
         for name, part in scene.scenario.cast.items():
             if part.task is not None:
                 scene.runs.append(await self._fleet.start(name, part.task))
-        place = 0
+        place = -1
         for act in scene.scenario.person:
             for sight in act.at:
-                place = await self._awaited(scene, sight, place) + 1
-            await self._act(scene, act)
+                place = await self._awaited(scene, sight, place + 1)
+            await self._act(scene, act, scene.notices[place])
         await scene.until("the end of the runs", scene.ended)
         scene.awaited = "the outcomes"
         return {run.id: await run.outcome() for run in scene.runs}
@@ -169,7 +171,7 @@ class Stage:
         await scene.until(f"the notice {sight}", lambda: bool(found()))
         return found()[0]
 
-    async def _act(self, scene: Scene, act: Act) -> None:
+    async def _act(self, scene: Scene, act: Act, seen: Notice) -> None:
         fleet, whom = self._fleet, act.of or scene.scenario.name
         if act.send is not None:
             await fleet.send(whom, act.send)
@@ -181,6 +183,10 @@ class Stage:
             await fleet.stop(whom, reason=act.stop)
         if act.resume:
             await fleet.resume(whom)
+        if act.allow:
+            await fleet.approvals.allow(str(seen.data["id"]))
+        if act.refuse is not None:
+            await fleet.approvals.refuse(str(seen.data["id"]), act.refuse)
         if act.open is not None:
             scene.gate.let(act.open)
 

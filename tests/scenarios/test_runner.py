@@ -50,6 +50,7 @@ WRONG: Mapping[str, tuple[Mapping[str, object], str]] = {
     "reason": ({"reason": "because"}, "without 'because'"),
     "rounds": ({"rounds": 3}, "2 rounds, not 3"),
     "steps": ({"steps": 2}, "1 Steps, not 2"),
+    "output": ({"output": {"same": True}}, "the output is None, not {'same': True}"),
     "missing notice": ({"notices": ["tool.failed"]}, "no notice tool.failed came"),
     "wrong order": ({"notices": ["tool.ended", "tool.started"]}, "no notice tool.started came after tool.ended"),
     "wrong text": ({"notices": [{"tool.ended": "hu"}]}, "no notice tool.ended: hu came"),

@@ -19,11 +19,16 @@ AT_ONCE: Mapping[System, int] = {"local": 100, "ray": 3}
 """Agents brought up at a time; on Ray each takes a core for a second."""
 
 
+TIME_ON_RAY = 400
+"""Seconds for all scenarios on Ray, which the first test takes: about one for each agent, more where much else runs."""
+
 every = [pytest.param(each, id=each.name, marks=[pytest.mark.slow] if each.slow else []) for each in scenarios()]
 
 
 @pytest.mark.parametrize("scenario", every)
-@pytest.mark.parametrize("system", ["local", pytest.param("ray", marks=pytest.mark.ray)])
+@pytest.mark.parametrize(
+    "system", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.timeout(TIME_ON_RAY)])]
+)
 def test_a_scenario_holds(system: System, scenario: Scenario, played: Callable[[System], Mapping[str, Played]]) -> None:
     found = complaints(scenario, played(system)[scenario.name])
     assert not found, "\n".join((scenario.why, *found))

@@ -1,13 +1,18 @@
-"""The tools that scenarios name. Made for one agent each, inside functions, so that they go to its process by value."""
+"""The tools and output types that scenarios name.
+
+They are made inside functions, for one agent each, so that they go to its process by value.
+"""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+
+from pydantic import BaseModel
 
 from amrita_fleet import Tool, tool
 
 from ..contracts.gate import Gate
 
-__all__ = ("toolset",)
+__all__ = ("outputs", "toolset")
 
 
 def toolset(names: Sequence[str], gate: Gate) -> tuple[Tool, ...]:
@@ -33,12 +38,17 @@ def plain() -> tuple[Tool, ...]:
         """Give the number twice."""
         return 2 * number
 
+    @tool(approval=True)
+    async def delete(path: str) -> str:
+        """Delete a file, if a person lets it."""
+        return f"{path} is gone"
+
     @tool
     async def long(size: int) -> str:
         """Give a text of so many bytes."""
         return "x" * size
 
-    return echo, double, long
+    return echo, double, delete, long
 
 
 def moody() -> tuple[Tool, ...]:
@@ -89,3 +99,15 @@ def slow() -> tuple[Tool, ...]:
         return "over"
 
     return forever, late
+
+
+def outputs() -> Mapping[str, type[BaseModel]]:
+    """The output types, by name."""
+
+    class Verdict(BaseModel):
+        """Whether two files are the same."""
+
+        same: bool
+        differences: int
+
+    return {"Verdict": Verdict}
