@@ -44,7 +44,7 @@ class Finding(BaseModel):
     pet: Annotated[Dog | Cat, Field(discriminator="kind")]
     parts: "list[Finding]" = []
 
-    @computed_field
+    @computed_field  # type: ignore[prop-decorator]
     @property
     def year(self) -> int:
         return self.when.year

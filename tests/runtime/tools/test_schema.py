@@ -178,7 +178,7 @@ def test_a_field_as_a_default_is_refused_since_the_function_would_get_it() -> No
 
 def test_self_is_refused_wherever_it_stands() -> None:
     class Chain:
-        def join(self, others: list[Self]) -> Self: ...
+        def join(self, others: list[Self]) -> None: ...
 
     with pytest.raises(ToolInvalid, match="its parameter 'others' is annotated with Self: name the class"):
         _ = tool(Chain().join).schema

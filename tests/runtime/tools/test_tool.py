@@ -217,7 +217,8 @@ def test_a_tool_may_need_approval_and_stays_so_in_another_process() -> None:
 
 @pytest.mark.parametrize("given", [("title",), ("name", "title"), "name"], ids=["unknown", "one unknown", "a text"])
 def test_labels_name_parameters(given: tuple[str, ...]) -> None:
-    for parameters in (None, {"properties": {"name": {}}}):
+    written: dict[str, Json] = {"properties": {"name": {}}}
+    for parameters in (None, written):
         assert Tool(name="x", function=greet, labels=("name",), parameters=parameters).labels == ("name",)
         with pytest.raises(ToolInvalid, match="labels must name some of its parameters, not "):
             Tool(name="x", function=greet, labels=given, parameters=parameters)
