@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypeVar, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 from ..protocols.errors import PresetInvalid
 from ..protocols.presets import ModelConfig, ModelPreset, Strict, ThinkingConfig
@@ -159,26 +159,32 @@ class Agent(Strict):
         )
 
 
+class AgentOptions(TypedDict, total=False):
+    """What `create_agent(...)` takes beside its model: the fields of `Agent`, in the forms in which people have them."""
+
+    fallbacks: Iterable[ModelPreset]
+    instructions: str
+    tools: Iterable[Tool | Callable[..., Any]]
+    servers: Iterable[McpServer]
+    config: AmritaConfig
+    limit: TokenLimit | int | None
+    memory: Literal["agent", "run"]
+    run_timeout: float | None
+    plan: Literal["never", "auto", "always"]
+    output: "type[BaseModel] | None"
+    hooks: Iterable[Hooks]
+    strategy: str
+
+
 def create_agent(  # noqa: PLR0913  the public door: each argument is one thing a user may say
     *,
     base_url: str,
     model: str,
     api_key: str | Secret = "",
-    instructions: str = "",
-    tools: Iterable[Tool | Callable[..., Any]] = (),
-    servers: Iterable[McpServer] = (),
     model_config: ModelConfig | Mapping[str, Any] | None = None,
     thinking_config: ThinkingConfig | Mapping[str, Any] | None = None,
     extra_body: Mapping[str, Any] | None = None,
-    fallbacks: Iterable[ModelPreset] = (),
-    config: AmritaConfig | None = None,
-    limit: TokenLimit | int | None = None,
-    memory: Literal["agent", "run"] = "agent",
-    run_timeout: float | None = None,
-    plan: Literal["never", "auto", "always"] = "never",
-    output: "type[BaseModel] | None" = None,
-    hooks: Iterable[Hooks] = (),
-    strategy: str = "",
+    **options: Unpack[AgentOptions],
 ) -> Agent:
     """Describe an agent on an OpenAI-compatible endpoint.
 
@@ -188,21 +194,10 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         base_url: Where the wire format's paths begin, as in `http://localhost:11434/v1`.
         model: The provider's name of the model.
         api_key: The key; `env:NAME` reads it from the environment where the agent lives; `-` or nothing sends none.
-        instructions: The system message.
-        tools: Functions, decorated with `@tool` or not.
-        servers: MCP servers whose tools it may call too: `McpStdio(...)`, `McpHttp(...)`.
         model_config: Fields of `ModelConfig`.
         thinking_config: Fields of `ThinkingConfig`.
         extra_body: Fields of one provider, put into each request's body.
-        fallbacks: Presets that take over when this endpoint fails for good, one after the other.
-        config: The numbers of its loop; None: the defaults.
-        limit: Its own token limit.
-        memory: Whether it remembers earlier runs.
-        run_timeout: Seconds a run may take.
-        plan: Whether a task is made a plan first; `"auto"` asks the model whether the task is simple.
-        output: A pydantic model that a run's answer must fit; `Outcome.typed` gives the value.
-        hooks: Your own code that has a say at Steps, tool calls and limits.
-        strategy: Import path, as `module:name`, of an object that decides in the core's place.
+        options: The fields of `Agent`: `instructions`, `tools`, `plan` and the others.
 
     Raises:
         PresetInvalid: A field is unknown, or a value cannot work.
@@ -216,24 +211,10 @@ def create_agent(  # noqa: PLR0913  the public door: each argument is one thing 
         thinking_config=of(ThinkingConfig, thinking_config),
         extra_body=extra_body or {},
     )
-    described = tuple(tool_of(each, place) for place, each in enumerate(tools))
-    for each in described:
+    agent = Agent(preset=preset, **cast("Any", options))
+    for each in agent.tools:
         _ = each.schema  # made here, so that what no schema can say is an error here
-    return Agent(
-        preset=preset,
-        fallbacks=tuple(fallbacks),
-        instructions=instructions,
-        tools=described,
-        servers=read_servers(servers),
-        config=config or AmritaConfig(),
-        limit=limit_of(limit),
-        memory=memory,
-        run_timeout=run_timeout,
-        plan=plan,
-        output=output_of(output),
-        hooks=tuple(hooks),
-        strategy=strategy,
-    )
+    return agent
 
 
 def output_of(given: "OutputType | type[BaseModel] | None") -> OutputType | None:
