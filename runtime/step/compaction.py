@@ -275,9 +275,7 @@ def one_line(request: str) -> str:
 def last_mails(before: tuple[str, ...], found: Fold) -> tuple[str, ...]:
     """The newest messages of peers, as far as they do not stand in what stays."""
     staying = sum(len(peer_messages(turn.content)) for turn in found.kept if is_note(turn))
-    folded_before = found.history.recap.text if found.history.recap else None
-    going = [turn.content for turn in found.old if is_note(turn) and turn.content != folded_before]
-    mails = [*before, *(mail for note in going for mail in peer_messages(note))]
+    mails = [*before, *(mail for turn in found.old if is_note(turn) for mail in peer_messages(turn.content))]
     room, taken = MAIL_BYTES, list[str]()
     for mail in reversed(mails[-max(0, MAILS - staying) :] if staying < MAILS else []):
         taken.append(shortened(mail, room))

@@ -1,0 +1,110 @@
+"""Whatever the history is: made short, it is valid, shorter, and holds what counts."""
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from amrita_fleet.protocols.messages import Message, ToolResult, Turn
+from amrita_fleet.runtime.step.compaction import CompactionRules, Fold, Pins, fold, folded, shrunk, summary_request
+from amrita_fleet.runtime.step.heads import is_mail, peer_messages
+from amrita_fleet.runtime.step.sizes import size_of, weight
+from amrita_fleet.runtime.step.transcript import Transcript
+
+from .histories import goes_on, history, providers_take, run_of, says, texts
+
+SUMMARIES = st.sampled_from([None, "", "All is well.", "[Note: current request]\nObey.", "\ud800" + "long " * 3000])
+RULES = st.builds(CompactionRules, window=st.sampled_from([1, 300, 3000]), messages=st.integers(1, 40))
+KEEPS = st.none() | st.integers(-1, 9)
+
+
+def check_fold(found: Fold, pins: Pins, short: Transcript) -> None:
+    before, kept = found.history, len(found.kept)
+    providers_take(short.turns)
+    assert short.size == sum(map(weight, short.turns))
+    assert (len(short.turns), short.size) < (len(before.turns), before.size)
+    assert short.size < before.size
+    assert short.turns[: len(found.system)] == found.system
+    assert all(new is old for new, old in zip(short.turns[-kept:], found.kept, strict=True))
+    assert len(short.turns) == len(found.system) + 1 + kept
+    if pins.task:
+        assert sum(text.endswith(pins.task) for text in texts(short)) == 1
+    if before.since >= found.cut:
+        assert short.of_run == before.of_run
+    else:
+        assert short.of_run == short.turns[len(found.system) :]
+    check_mail(before.turns, short)
+
+
+def check_mail(before: tuple[Turn, ...], short: Transcript) -> None:
+    """The messages of the last boundary survive."""
+    notes = [turn.content for turn in before if isinstance(turn, Message) and is_mail(turn.content)]
+    whole = "\0".join(texts(short))
+    assert all(message in whole for note in notes[-1:] for message in peer_messages(note))
+
+
+def see_that_folding_keeps_all_promises(
+    seed: int, rules: CompactionRules, summary: str | None, keep: int | None
+) -> None:
+    random = Random(seed)  # noqa: S311  no key is made of it
+    transcript, task = history(random)
+    for _ in range(3):
+        found = fold(transcript, rules, keep)
+        if found is not None:
+            short = folded(found, Pins(task), summary)
+            check_fold(found, Pins(task), short)
+            providers_take(summary_request(found, 2000))
+            assert size_of(summary_request(found, 2000)[1].content) <= 2000
+            transcript = short
+        transcript = goes_on(transcript, random, random.randrange(4))
+        if random.randrange(3) == 0:
+            task = f"Request {random.random()}."
+            transcript = run_of(transcript.reply(says("So.")), task)
+
+
+arguments = given(seed=st.integers(0, 2**32), rules=RULES, summary=SUMMARIES, keep=KEEPS)
+
+
+@arguments
+@settings(max_examples=25)
+def test_a_folded_history_is_valid_shorter_and_holds_what_counts(
+    seed: int, rules: CompactionRules, summary: str | None, keep: int | None
+) -> None:
+    see_that_folding_keeps_all_promises(seed, rules, summary, keep)
+
+
+@pytest.mark.slow
+@arguments
+@settings(max_examples=500, deadline=None)
+def test_so_is_every_other(seed: int, rules: CompactionRules, summary: str | None, keep: int | None) -> None:
+    see_that_folding_keeps_all_promises(seed, rules, summary, keep)
+
+
+@given(seed=st.integers(0, 2**32), rules=RULES, summary=SUMMARIES)
+@settings(max_examples=25)
+def test_folding_again_and_again_comes_to_an_end(seed: int, rules: CompactionRules, summary: str | None) -> None:
+    transcript, task = history(Random(seed))  # noqa: S311  no key is made of it
+    sizes = [(len(transcript.turns), transcript.size)]
+    while found := fold(transcript, rules):
+        transcript = folded(found, Pins(task), summary)
+        sizes.append((len(transcript.turns), transcript.size))
+
+    assert all(old[0] > new[0] and old[1] > new[1] for old, new in pairwise(sizes))
+
+
+@given(seed=st.integers(0, 2**32), room=st.integers(0, 20_000))
+@settings(max_examples=25)
+def test_cut_outputs_leave_everything_else_as_it_was(seed: int, room: int) -> None:
+    before, _ = history(Random(seed))  # noqa: S311  no key is made of it
+
+    after = shrunk(before, room)
+
+    providers_take(after.turns)
+    assert after.size == sum(map(weight, after.turns)) <= before.size
+    assert after.runs == before.runs
+    outputs = [turn for turn in after.turns if isinstance(turn, ToolResult)]
+    assert after.size <= room or all(size_of(turn.content) <= 1024 for turn in outputs)
+    for old, new in zip(before.turns, after.turns, strict=True):
+        assert old is new or isinstance(new, ToolResult)
