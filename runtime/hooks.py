@@ -225,21 +225,21 @@ class Hooks:
     process by pickle, so what it holds must be picklable.
     """
 
-    def before_step(self, step: StepBegins) -> Answer[AddNote | EndRun]:
+    def before_step(self, step: StepBegins, /) -> Answer[AddNote | EndRun]:
         """Before a Step begins: add a note to it, or end the run."""
 
-    def after_step(self, step: StepEnded) -> Answer[Summary]:
+    def after_step(self, step: StepEnded, /) -> Answer[Summary]:
         """After a Step has ended: say in other words what its plan node came to."""
 
-    def before_tool(self, call: ToolAsked) -> Answer[Rewrite | Refuse | NeedsApproval]:
+    def before_tool(self, call: ToolAsked, /) -> Answer[Rewrite | Refuse | NeedsApproval]:
         """Before a call runs: rewrite its arguments, refuse it, or have a person decide.
 
         A call that a person has allowed comes here once more before it runs: it may still be refused, and where it was
         rewritten it must be so again.
         """
 
-    def after_tool(self, result: ToolDone) -> Answer[Output]:
+    def after_tool(self, result: ToolDone, /) -> Answer[Output]:
         """After a call has run: replace what the model reads of it."""
 
-    def on_limit(self, limit: LimitReached) -> Answer[Extend]:
+    def on_limit(self, limit: LimitReached, /) -> Answer[Extend]:
         """When a limit would end the run: extend it. Only `agent_tool_call_limit` can be extended."""
