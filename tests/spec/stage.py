@@ -5,6 +5,7 @@ whatever any real one refuses.
 """
 
 import asyncio
+import json
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from typing import Any, TypeAlias
@@ -34,6 +35,17 @@ def together(*answers: Answer) -> Answer:
 def says(text: str) -> Answer:
     """The model answers in words."""
     return Answer(text)
+
+
+def plans(*steps: tuple[str, str, tuple[str, ...]]) -> Answer:
+    """The model divides its task into steps: their ids, titles and needs."""
+    listed: list[Json] = [{"id": name, "title": title, "needs": list(needs)} for name, title, needs in steps]
+    return says(json.dumps({"kind": "plan", "steps": listed}))
+
+
+def sums_up(verb: str, thing: str) -> Answer:
+    """The model says what a step of its plan came to."""
+    return says(json.dumps({"verb": verb, "object": thing}))
 
 
 class Model:
@@ -97,6 +109,12 @@ class Stage:
                 if notice.agent == agent and kinds([notice]) == [kind] and text in str(dict(notice.data)):
                     return notice
         raise AssertionError
+
+    async def mail_waits(self) -> None:
+        """Wait until a message waits in some agent's mailbox; no notice tells of that."""
+        async with asyncio.timeout(30):
+            while not any(status.waiting for status in await self.fleet.statuses()):  # noqa: ASYNC110
+                await asyncio.sleep(0.001)
 
     @property
     def refused(self) -> int:

@@ -61,8 +61,9 @@ async def test_the_stall_is_told_and_the_give_up_prompt_is_given_once_with_tools
         _, notices = await scene.play(model, "Look.", tools=[looking.tool], config=config())
     (stall,) = of_kind(notices, "step.stall")
     assert stall.get("tool") == "look"
-    first, give_up = notes(model.read[-1])
-    assert (first, "Stop calling tools now" in give_up) == ("Look.", True)
+    task, hint, give_up = notes(model.read[-1])
+    assert (task, "Stop calling tools now" in give_up) == ("Look.", True)
+    assert hint.startswith("You have called look 2 times in a row with the same arguments. Call number 3 will be")
     assert [bool(asked.tools) for asked in model.read] == [True, True, True, False]
 
 
@@ -70,7 +71,7 @@ async def test_the_stall_is_found_inside_the_loop_not_when_the_step_is_left() ->
     looking, model = Looking(), unless_tools_are_off(calls("look", path="/"))
     async with stage(model) as scene:
         outcome, notices = await scene.play(model, tools=[looking.tool], config=config(step_rounds=20, rounds=20))
-    assert (outcome.steps, outcome.rounds) == (1, 4)
+    assert (outcome.steps, outcome.rounds) == (1, 3)
     assert kinds(notices).count("step.intro") == 1
 
 

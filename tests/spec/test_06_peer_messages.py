@@ -4,7 +4,17 @@ import asyncio
 
 import pytest
 
-from amrita_fleet import AmritaConfig, MailConfig, ReceiptState, Refusal, Tool, tool
+from amrita_fleet import (
+    AmritaConfig,
+    MailConfig,
+    Outcome,
+    ReceiptState,
+    Refusal,
+    StreamClosed,
+    SuspendObjectStream,
+    Tool,
+    tool,
+)
 
 from .stage import Model, calls, kinds, notes, says, stage
 
@@ -65,6 +75,41 @@ async def test_what_is_sent_inside_a_step_waits_for_the_next_boundary_and_ends_t
         "step.intro",
         "mail.consumed",
     ]
+
+
+async def test_what_is_pushed_into_a_stream_before_its_run_starts_stands_behind_the_task() -> None:
+    model, stream = Model(says("Plum.")), SuspendObjectStream()
+    async with stage(model) as scene:
+        ana = await scene.spawn(model)
+        await stream.send_to_producer("The code word is plum.")
+        assert (await (await ana.start("What is the code word?", stream=stream)).outcome()).steps == 1
+    task, pushed = notes(model.read[0])
+    assert task == "What is the code word?"
+    assert pushed.endswith("The code word is plum.")
+
+
+async def test_what_is_pushed_into_a_stream_mid_run_is_read_at_the_next_boundary() -> None:
+    pause, model, stream = Pause(), Model(calls("rest"), says("I have read it.")), SuspendObjectStream()
+    async with stage(model) as scene:
+        ana = await scene.spawn(model, tools=[pause.tool])
+        run = await ana.start("Rest.", stream=stream)
+        await pause.begun.wait()
+        await stream.send_to_producer("Wake up.")
+        await scene.mail_waits()
+        pause.over.set()
+        assert (await run.outcome()).steps == 2
+    assert notes(model.read[-1])[-1].endswith("Wake up.")
+
+
+async def test_after_the_run_a_stream_takes_nothing_more_and_says_so_at_once() -> None:
+    model, stream = Model(says("Done.")), SuspendObjectStream()
+    async with stage(model) as scene:
+        ana = await scene.spawn(model)
+        await (await ana.start("Go.", stream=stream)).outcome()
+        objects = [each async for each in stream.get_response_generator()]
+        with pytest.raises(StreamClosed):
+            await stream.send_to_producer("Are you there?")
+    assert isinstance(objects[-1], Outcome)
 
 
 async def test_what_comes_while_the_model_gives_its_last_answer_opens_another_step() -> None:
