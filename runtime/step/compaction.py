@@ -277,7 +277,7 @@ def last_mails(before: tuple[str, ...], found: Fold) -> tuple[str, ...]:
     staying = sum(len(peer_messages(turn.content)) for turn in found.kept if is_note(turn))
     mails = [*before, *(mail for turn in found.old if is_note(turn) for mail in peer_messages(turn.content))]
     room, taken = MAIL_BYTES, list[str]()
-    for mail in reversed(mails[-max(0, MAILS - staying) :] if staying < MAILS else []):
+    for mail in reversed(mails[staying - MAILS :] if staying < MAILS else []):
         taken.append(shortened(mail, room))
         room -= size_of(taken[-1])
         if room < LEAST_OUTPUT:
