@@ -7,7 +7,7 @@ import pytest
 from amrita_fleet import AmritaConfig, BuiltinConfig, Ending, FunctionConfig, Limit, Tool, tool
 from amrita_fleet.runtime.simulator.conversation import Answer, Conversation
 
-from .stage import Model, calls, kinds, notes, of_kind, outputs, says, stage, together
+from .stage import Model, calls, kinds, notes, of_kind, outputs, plans, says, stage, sums_up, together
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -137,6 +137,21 @@ async def test_a_set_of_calls_that_comes_again_and_again_is_a_stall_in_whatever_
         outcome, _ = await scene.play(model, tools=[looking.tool], config=config(trigger=3))
         assert scene.refused == 0
     assert (outcome.ending, outcome.text) == (Ending.STALLED, "I give up.")
+
+
+async def test_with_a_plan_only_the_node_that_is_stuck_fails_and_those_that_do_not_need_it_go_on() -> None:
+    steps = plans(("stuck", "Look", ()), ("after", "Use it", ("stuck",)), ("else", "Something else", ()))
+    three = (calls("look", path="/"),) * 3
+    model = Model(steps, *three, says("Done."), sums_up("did", "something else"), says("Only that."))
+    looking = Looking()
+    async with stage(model) as scene:
+        outcome, notices = await scene.play(model, plan="always", tools=[looking.tool], config=config())
+        assert scene.refused == 0
+    assert (outcome.text, looking.ran) == ("Only that.", 2)
+    assert [notice.get("node") for notice in of_kind(notices, "step.node_failed")] == ["stuck"]
+    assert [notice.get("node") for notice in of_kind(notices, "step.node_done")] == ["else"]
+    assert "[blocked] after" in "".join(notes(model.read[-1]))
+    assert "stuck" in outcome.reason
 
 
 async def test_a_higher_trigger_lets_a_task_repeat_its_tool() -> None:
