@@ -71,13 +71,22 @@ class Ruling:
 class HookChain:
     """The hooks of one agent, on one event loop. False when there are none."""
 
-    def __init__(self, hooks: Iterable[Hooks], tell: Tell, patience: float = PATIENCE) -> None:
-        """Keep those that do something at each point; `patience` in seconds a decision."""
+    def __init__(
+        self, hooks: Iterable[Hooks], tell: Tell, *, patience: float = PATIENCE, threads: Threads | None = None
+    ) -> None:
+        """Keep those that do something at each point.
+
+        Args:
+            hooks: In the order in which they are asked.
+            tell: Tells the watchers.
+            patience: Seconds a decision may take.
+            threads: Where sync hooks run; None: as many as an agent has.
+        """
         hooks = tuple(hooks)
         self._asked = {kind: tuple(h for h in hooks if overrides(h, name)) for kind, (name, _) in POINTS.items()}
         self._tell = tell
         self._patience = patience
-        self._threads = Threads()
+        self._threads = threads or Threads()
 
     def __bool__(self) -> bool:
         """Whether any hook does anything."""

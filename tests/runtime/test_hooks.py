@@ -30,6 +30,7 @@ from amrita_fleet.runtime.hooks import (
     ToolAsked,
     ToolDone,
 )
+from amrita_fleet.runtime.tools.threads import Threads
 
 pytestmark = pytest.mark.anyio
 
@@ -204,6 +205,22 @@ async def test_a_hook_has_only_so_much_time() -> None:
 
     ended = await HookChain([Slow()], Told(), patience=0.001).before_step(BEGINS)
     assert ended == EndRun("The hook Slow.before_step failed: it took longer than 0.001 seconds.")
+
+
+async def test_a_sync_hook_that_never_ends_is_left_behind_and_there_are_only_so_many_threads_for_that() -> None:
+    go = threading.Event()
+
+    class Stuck(Hooks):
+        def before_step(self, step: StepBegins) -> None:
+            go.wait(10 * step.step)
+
+    hooks = HookChain([Stuck()], Told(), patience=0.05, threads=Threads(most=1))
+    try:
+        ends = [await hooks.before_step(BEGINS) for _ in range(2)]
+    finally:
+        go.set()
+    reasons = ["it took longer than 0.05 seconds", "RuntimeError: too many earlier hooks are stuck in their threads"]
+    assert ends == [EndRun(f"The hook Stuck.before_step failed: {reason}.") for reason in reasons]
 
 
 async def test_a_time_out_of_the_hooks_own_is_named_as_one() -> None:
