@@ -41,7 +41,11 @@ OVERFLOW = "ContextOverflow"
 def think_within(state: AgentState) -> Moved:
     """Ask the model, with a history that fits."""
     why = due(state.rules.compaction, state.transcript, state.measured)
-    return compact(state, why) if why else think(state)
+    if not why:
+        return think(state)
+    doing, told = kept(state, why)
+    state, effects = compact(state, doing)
+    return state, (*told, *effects)
 
 
 def compact_overflow(state: AgentState, event: ModelFailed) -> Moved | None:
@@ -49,24 +53,16 @@ def compact_overflow(state: AgentState, event: ModelFailed) -> Moved | None:
     run = state.current
     if event.kind != OVERFLOW or run.overflowed or state.rules.compaction.strategy == "none":
         return None
+    doing, told = kept(state, OVERFLOW)
     smaller = shrunk(state.transcript, bounds(state, OVERFLOW).room)
-    if folding(state, OVERFLOW)[0] is None and smaller is state.transcript:
+    if folding(state, doing) is None and smaller is state.transcript:
         return None
-    return compact(replace(state, run=replace(run, overflowed=True)), OVERFLOW)
-
-
-def compact(state: AgentState, why: str) -> Moved:
-    """Ask for a summary of what is to go, or, where only outputs can be cut, cut them."""
-    found, told = folding(state, why)
-    if found is None:
-        state, effects = replaced(state, why, state.transcript, "cut")
-    else:
-        state, effects = ask(state, Compacting(Ask(), why))
+    state, effects = compact(replace(state, run=replace(run, overflowed=True)), doing)
     return state, (*told, *effects)
 
 
-def folding(state: AgentState, why: str) -> tuple[Fold | None, tuple[Notify, ...]]:
-    """What would go and what would stay. A strategy may say how many rounds stay."""
+def kept(state: AgentState, why: str) -> tuple[Compacting, tuple[Notify, ...]]:
+    """What is to be done. A strategy, which may say how many rounds stay, is asked only here."""
     turns, strategy = state.transcript.turns, state.rules.strategy
     keep = judge(
         "compact",
@@ -74,13 +70,25 @@ def folding(state: AgentState, why: str) -> tuple[Fold | None, tuple[Notify, ...
         lambda rounds: rounds is None or (isinstance(rounds, int) and rounds >= 0),
         otherwise=None,
     )
-    return fold(state.transcript, bounds(state, why), keep.value), keep.told
+    return Compacting(Ask(), why, keep.value), keep.told
 
 
-def summary_turns(state: AgentState, why: str) -> tuple[Turn, ...]:
+def compact(state: AgentState, doing: Compacting) -> Moved:
+    """Ask for a summary of what is to go, or, where only outputs can be cut, cut them."""
+    if folding(state, doing) is None:
+        return replaced(state, doing.why, state.transcript, "cut")
+    return ask(state, doing)
+
+
+def folding(state: AgentState, doing: Compacting) -> Fold | None:
+    """What would go and what would stay."""
+    return fold(state.transcript, bounds(state, doing.why), doing.keep)
+
+
+def summary_turns(state: AgentState, doing: Compacting) -> tuple[Turn, ...]:
     """The request for a summary of what is to go."""
-    found, _ = folding(state, why)
-    assert found is not None, why  # noqa: S101  as in `put_together`
+    found = folding(state, doing)
+    assert found is not None, doing.why  # noqa: S101  as in `put_together`
     return summary_request(found, state.rules.side_input)
 
 
@@ -100,13 +108,11 @@ def slide(state: AgentState, doing: Compacting) -> Moved:
 
 def put_together(state: AgentState, doing: Compacting, summary: str | None) -> Moved:
     """The history with its old rounds folded, or left out."""
-    run, (found, told) = state.current, folding(state, doing.why)
+    run, found = state.current, folding(state, doing)
     assert found is not None, doing.why  # noqa: S101  it was there when the summary was asked for, and nothing changed
     status = run.plan.status_text() if run.plan else ""
     transcript = folded(found, Pins(run.task, status), summary)
-    state = replace(state, run=replace(run, status=status))
-    state, effects = replaced(state, doing.why, transcript, "sliding" if summary is None else "summary")
-    return state, (*told, *effects)
+    return replaced(state, doing.why, transcript, "sliding" if summary is None else "summary")
 
 
 def replaced(state: AgentState, why: str, transcript: Transcript, how: str) -> Moved:

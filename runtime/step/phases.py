@@ -226,10 +226,11 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True)
 class Compacting:
-    """The model is asked to summarise what is to go from the history, because `why`."""
+    """The model is asked to summarise what is to go from the history, because `why`; a strategy keeps `keep` rounds."""
 
     ask: Ask
     why: str
+    keep: int | None = None
     phase: ClassVar[Phase] = Phase.COMPACTING
     purpose: ClassVar[Purpose] = Purpose.COMPACT
 

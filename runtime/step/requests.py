@@ -38,7 +38,7 @@ def request(state: AgentState, doing: Asking, tools: tuple[ToolSchema, ...], las
         case Summarising():
             return summarise_request(state, doing.answer)
         case Compacting():
-            return summary_turns(state, doing.why)
+            return summary_turns(state, doing)
         case _:
             assert_never(doing)
 
