@@ -42,6 +42,7 @@ from .events import (
     Woken,
 )
 from .phases import (
+    Acting,
     Asking,
     AskStage,
     Compacting,
@@ -51,6 +52,7 @@ from .phases import (
     Op,
     Paused,
     Phase,
+    Slot,
     Summarising,
     Thinking,
     Waiting,
@@ -104,7 +106,14 @@ def awaited_answer(state: AgentState, event: Event) -> bool:
         return op == state.current.deadline
     if isinstance(state.doing, Asking) and state.doing.ask.stage is not STAGES[type(event)]:
         return False
+    if isinstance(state.doing, Acting):
+        return any(waits_for(slot, event, op) for slot in state.doing.slots)
     return op in awaited(state.doing)
+
+
+def waits_for(slot: Slot, event: Event, op: Op) -> bool:
+    """Whether a call waits for this: a held one for a person's answer alone, any other for its end."""
+    return slot.op == op and slot.output is None and bool(slot.held) is isinstance(event, Decided)
 
 
 def mail_taken(state: AgentState, _: object, event: MailTaken) -> Moved:
@@ -122,11 +131,11 @@ def mail_taken(state: AgentState, _: object, event: MailTaken) -> Moved:
     )
     if event.mails:
         state = state.noted(mail_note(event.mails))
+    if not state.transcript.of_run:
+        return finish(state, Ending.STOPPED, "", reason=NOTHING_TO_DO)
     for note in event.notes:
         state = state.noted(note)
     state, planned = with_status(state)
-    if not state.transcript.of_run:
-        return finish(state, Ending.STOPPED, "", reason=NOTHING_TO_DO)
     taken = tuple(mail.id for mail in event.mails)
     commit = (Commit(taken),) if taken or event.notes or planned else ()
     state, effects = think_within(state)

@@ -44,9 +44,10 @@ def with_node(state: AgentState) -> tuple[AgentState, tuple[Notify, ...]]:
         otherwise=None,
     )
     node = chosen.value or next(iter(plan.ready), None)
+    if node is not None or plan.status_text() != run.status:  # without a node the plan has just come to its end
+        run = replace(run, window=Window(state.rules.repeats))
     plan = plan if node is None else plan.begin(node)
-    run = replace(run, plan=plan, window=Window(state.rules.repeats), tool_error_hints=0)
-    return replace(state, run=run), chosen.told
+    return replace(state, run=replace(run, plan=plan, tool_error_hints=0)), chosen.told
 
 
 def leave(

@@ -30,6 +30,7 @@ from .usage import counted
 __all__ = ("decided", "replied", "tool_ended", "tool_held")
 
 MARKED_FOR_APPROVAL = "its tool is marked so that a person must allow each call"
+HELD_BY_A_HOOK = "a hook wants a person to allow it"
 
 
 def replied(state: AgentState, event: Replied) -> Moved:
@@ -40,7 +41,7 @@ def replied(state: AgentState, event: Replied) -> Moved:
     if not message.calls and not message.content.strip():
         state, effects = empty(state, event.reply)
         return state, (told, *effects)
-    state = replace(state, transcript=state.transcript.reply(message))
+    state = replace(state, transcript=state.transcript.reply(message), run=replace(state.current, nudged=False))
     if not message.calls:
         state, effects = answered(state, event)
     elif event.reply.finish is Finish.LENGTH:
@@ -54,8 +55,9 @@ def replied(state: AgentState, event: Replied) -> Moved:
 def act(state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFacts, ...]) -> Moved:
     """Begin the calls of a reply together."""
     slots, effects = list[Slot](), list[Effect]()
+    at_node = state.current.node is not None  # until the batch ends, even if one of its calls ends the node
     for call, fact in zip(calls, facts, strict=True):
-        state, slot, begun = begin_call(state, call, fact)
+        state, slot, begun = begin_call(state, call, fact, at_node=at_node)
         slots.append(slot)
         effects += begun
     doing = Acting(tuple(slots))
@@ -66,7 +68,9 @@ def act(state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFacts, 
     return state, (*effects, *closing)
 
 
-def begin_call(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
+def begin_call(
+    state: AgentState, call: ToolCall, fact: CallFacts, *, at_node: bool
+) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
     """Begin one call; one that would be the N-th of its kind in a row does not run."""
     run = state.current
     window = run.window.asked(fact.signature)
@@ -74,7 +78,7 @@ def begin_call(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[Agen
     if window.repeated(polling=fact.polling):
         told = Notify(NoticeType.TOOL, "cancelled", f"{call.name}: {CANCELLED}", {"tool": call.name})
         return state, Slot(call, fact.signature, None, CANCELLED, cancelled=True, quiet=True), (told,)
-    if call.name == UPDATE_STEP and run.node is not None:
+    if call.name == UPDATE_STEP and at_node:
         return revised(state, call, fact)
     slot = Slot(call, fact.signature, None)
     if fact.approval:
@@ -88,7 +92,7 @@ def begin_call(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[Agen
 def revised(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
     """Revise the plan as the model asks. What it may not become stays as it was, and the model reads why."""
     run = state.current
-    assert run.plan is not None, run.id  # noqa: S101  there is a node, so there is a plan
+    assert run.plan is not None, run.id  # noqa: S101  there was a node, so there is a plan
     try:
         revision = revise(run.plan, call.arguments)
     except PlanInvalid as error:
@@ -118,7 +122,7 @@ def held(state: AgentState, slot: Slot, reason: str) -> tuple[AgentState, Slot, 
 def tool_held(state: AgentState, doing: Acting, event: ToolHeld) -> Moved:
     """A hook wants a person to decide about a call before it runs."""
     slot = slot_of(doing, event.op)
-    state, waiting, effects = held(state, slot, event.reason)
+    state, waiting, effects = held(state, slot, event.reason or HELD_BY_A_HOOK)
     return replace(state, doing=with_slot(doing, slot, waiting)), (*effects, Commit())
 
 
@@ -176,9 +180,7 @@ def closed(state: AgentState, doing: Acting, *, mail_waits: bool) -> Moved:
     before = state.current.window
     results = tuple((slot.signature, slot.digest) for slot in doing.slots)
     window = before.waited() if doing.wait else before.ended(results)
-    state = replace(
-        state, transcript=state.transcript.close(outputs), run=replace(state.current, window=window, nudged=False)
-    )
+    state = replace(state, transcript=state.transcript.close(outputs), run=replace(state.current, window=window))
     state, effects = after_iteration(state, doing, mail_waits=mail_waits)
     return state, (Commit(), *effects)
 

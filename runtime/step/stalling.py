@@ -23,6 +23,9 @@ def stalled(state: AgentState, repeated: str | None) -> Moved:
     reason = f"{repeated or 'a cycle of calls'} came again and again"
     data: dict[str, Json] = {"tool": repeated or "", "period": run.window.period, "node": run.node or ""}
     told = Notify(NoticeType.STEP, "stall", reason, data)
+    if run.node is None and run.plan is not None and run.plan.ready:  # a call of the same batch ended the node
+        state, effects = leave(replace(state, run=replace(run, window=Window(run.window.limit))))
+        return state, (told, *effects)
     if run.node is None:
         state, effects = wind_down(state, Ending.STALLED, reason)
         return state, (told, *effects)
