@@ -3,6 +3,7 @@
 Every effect is answered at once, from the script where there is a line for it, unless the test holds it back.
 """
 
+import json
 from collections import deque
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
@@ -37,6 +38,7 @@ from amrita_fleet.runtime.step.events import (
     Decided,
     Directed,
     Event,
+    Extended,
     Finished,
     MailArrived,
     MailSeen,
@@ -45,13 +47,30 @@ from amrita_fleet.runtime.step.events import (
     Replied,
     TimerFired,
     ToolEnded,
+    ToolHeld,
     Woken,
 )
-from amrita_fleet.runtime.step.phases import Mail, Op, Phase, WaitFor, Waiting
+from amrita_fleet.runtime.step.phases import Asking, Mail, Op, Phase, Purpose, WaitFor, Waiting
+from amrita_fleet.runtime.step.plan import NodeStatus
+from amrita_fleet.runtime.step.requests import request
+from amrita_fleet.runtime.step.revision import UPDATE_STEP
 from amrita_fleet.runtime.step.rules import Rules
 from amrita_fleet.runtime.step.state import AgentState
 
-__all__ = ("Failure", "Line", "Play", "Result", "call", "calls", "grant", "mail", "says")
+__all__ = (
+    "Failure",
+    "Line",
+    "Play",
+    "Result",
+    "call",
+    "calls",
+    "came_to",
+    "grant",
+    "mail",
+    "plan",
+    "revise",
+    "says",
+)
 
 AGENT = AgentId("ana")
 
@@ -69,10 +88,11 @@ class Failure:
 
 @dataclass(frozen=True)
 class Result:
-    """What a tool gives back."""
+    """What a tool gives back; `held` says why a hook wants a person to allow it first."""
 
     output: str
     wait: WaitFor | None = None
+    held: str | None = None
 
 
 Line: TypeAlias = Reply | Failure
@@ -92,6 +112,22 @@ def calls(*asked: str | ToolCall, finish: FinishReason = FinishReason.CALLS, pro
     """A reply that calls tools, by name or in full."""
     batch = tuple(call(one) if isinstance(one, str) else one for one in asked)
     return Reply(Message(Role.ASSISTANT, "", batch), Usage(prompt, 5), finish, "req-1")
+
+
+def plan(**needs: str) -> Reply:
+    """A plan: each step's id with those it needs, as in `plan(a="", b="a")`; titles are `Do a` and so on."""
+    steps = [{"id": one, "title": f"Do {one}", "needs": wanted.split()} for one, wanted in needs.items()]
+    return says(json.dumps({"kind": "plan", "steps": steps}))
+
+
+def came_to(verb: str, thing: str) -> Reply:
+    """What a step of a plan came to."""
+    return says(json.dumps({"verb": verb, "object": thing}))
+
+
+def revise(action: str, **fields: object) -> ToolCall:
+    """A call that revises the plan."""
+    return call(UPDATE_STEP, json.dumps({"action": action, **fields}))
 
 
 def grant(output: int = 100) -> Proceed:
@@ -122,6 +158,7 @@ class Play:
         polling: Names of tools that poll.
         approval: Names of tools that a person must allow.
         flaws: What is wrong with the typed answers, in order; after the last nothing is.
+        extensions: How many rounds hooks give when a limit is reached, in order; after the last none.
         mailbox: What waits.
         on: Called before each effect is performed; may change the world.
     """
@@ -134,11 +171,13 @@ class Play:
     polling: tuple[str, ...] = ()
     approval: tuple[str, ...] = ()
     flaws: Iterable[str] = ()
+    extensions: Iterable[int] = ()
     mailbox: list[Mail] = field(default_factory=list[Mail])
     on: Callable[["Play", Effect], None] = lambda _play, _effect: None
     effects: list[Effect] = field(default_factory=list[Effect])
     outcomes: list[Outcome] = field(default_factory=list[Outcome])
     pending: dict[Op, Effect] = field(default_factory=dict[Op, Effect])
+    asked: list[tuple[Purpose, tuple[Turn, ...]]] = field(default_factory=list[tuple[Purpose, tuple[Turn, ...]]])
 
     def __post_init__(self) -> None:
         """Begin with an agent that has not lived."""
@@ -146,15 +185,16 @@ class Play:
         self._lines = iter(self.lines)
         self._directives = iter(self.directives)
         self._flaws = iter(self.flaws)
+        self._extensions = iter(self.extensions)
         self._events: deque[Event] = deque()
         self._runs = 0
 
     # --- what a test does ---------------------------------------------------------------------------------------------
 
-    def ask(self, task: str = "Count the words.", timeout: float | None = None) -> "Play":
+    def ask(self, task: str = "Count the words.", timeout: float | None = None, *said: str) -> "Play":
         """Give the agent a task and play until nothing more happens by itself."""
         self._runs += 1
-        return self.feed(Asked(RunId(f"ana.1.{self._runs}"), task, timeout))
+        return self.feed(Asked(RunId(f"ana.1.{self._runs}"), task, timeout, said))
 
     def wake(self, timeout: float | None = None) -> "Play":
         """Wake the agent as mail does."""
@@ -199,9 +239,9 @@ class Play:
 
     def model(self, line: Line) -> "Play":
         """Have the model answer the call that it is thinking about."""
-        op = next(op for op, one in self.pending.items() if isinstance(one, CallModel))
-        del self.pending[op]
-        return self.feed(self._answer(op, line))
+        effect = next(one for one in self.pending.values() if isinstance(one, CallModel))
+        del self.pending[effect.op]
+        return self.feed(self._answer(effect, line))
 
     # --- what a test looks at -----------------------------------------------------------------------------------------
 
@@ -240,6 +280,25 @@ class Play:
         """The kinds of what watchers see, as in `step.intro`."""
         return [f"{one.type}.{one.extra_type}" for one in self.effects if isinstance(one, Notify)]
 
+    @property
+    def purposes(self) -> list[Purpose]:
+        """What the model was called for, in order."""
+        return [purpose for purpose, _ in self.asked]
+
+    @property
+    def nodes(self) -> dict[str, NodeStatus]:
+        """How the plan's steps stand."""
+        held = self.state.current.plan
+        return {} if held is None else {node.id: node.status for node in held.nodes}
+
+    def told(self, kind: str) -> list[Notify]:
+        """What watchers saw of a kind, as in `step.intro`."""
+        return [one for one in self.effects if isinstance(one, Notify) and f"{one.type}.{one.extra_type}" == kind]
+
+    def requests(self, purpose: Purpose) -> list[str]:
+        """The texts of all requests for a purpose."""
+        return ["\n".join(turn.content for turn in turns) for each, turns in self.asked if each is purpose]
+
     def seen(self, kind: type[Effect]) -> int:
         """How many effects of a kind there were."""
         return sum(isinstance(effect, kind) for effect in self.effects)
@@ -260,7 +319,7 @@ class Play:
             case _:
                 self._begin(effect)
 
-    def _begin(  # noqa: C901, PLR0912  one case for each effect
+    def _begin(  # noqa: C901, PLR0912, PLR0915  one case for each effect
         self,
         effect: TakeMail
         | LookForMail
@@ -278,19 +337,23 @@ class Play:
                 self._events.append(MailTaken(op, tuple(self.mailbox)))
             case LookForMail(op=op):
                 self._events.append(MailSeen(op, bool(self.mailbox)))
-            case AskLeave(op=op):
-                self._events.append(Directed(op, next(self._directives, grant())))
-            case CallModel(op=op):
+            case AskLeave(op=op, first=first):
+                more = next(self._extensions, None) if first else None
+                directed = Directed(op, next(self._directives, grant())) if more is None else Extended(op, more)
+                self._events.append(directed)
+            case CallModel(op=op, purpose=purpose):
+                assert isinstance(self.state.doing, Asking)
+                self.asked.append((purpose, request(self.state, self.state.doing, (), 8000)))
                 line = next(self._lines, None)
                 if line is None:
                     self.pending[op] = effect
                 else:
-                    self._events.append(self._answer(op, line))
-            case RunTool(op=op, call=asked):
+                    self._events.append(self._answer(effect, line))
+            case RunTool(op=op, call=asked, approved=approved):
                 if asked.name in self.held:
                     self.pending[op] = effect
                 else:
-                    self._events.append(self._ended(op, self.tools(asked)))
+                    self._events.append(self._ended(op, self.tools(asked), approved=approved))
             case StartTimer(op=op):
                 self._events.append(TimerFired(op))
             case StartDeadline() | WaitForMail() | AskApproval():
@@ -301,16 +364,20 @@ class Play:
             case _:
                 assert_never(effect)
 
-    def _answer(self, op: Op, line: Line) -> Event:
+    def _answer(self, effect: CallModel, line: Line) -> Event:
         if isinstance(line, Failure):
-            return ModelFailed(op, line.kind, line.sentence, line.retryable, line.after, line.jitter)
+            return ModelFailed(effect.op, line.kind, line.sentence, line.retryable, line.after, line.jitter)
         asked = line.message.calls
         facts = tuple(
             CallFacts(f"{c.name}{c.arguments}", c.name in self.polling, c.name in self.approval) for c in asked
         )
-        return Replied(op, line, facts, next(self._flaws, "") if not asked else "")
+        typed = not asked and effect.purpose is Purpose.THINK
+        flaw = next(self._flaws, "") if typed else ""
+        return Replied(effect.op, line, facts, flaw, {"said": line.message.content} if typed and not flaw else None)
 
-    def _ended(self, op: Op, result: Result) -> ToolEnded:
+    def _ended(self, op: Op, result: Result, *, approved: bool) -> ToolEnded | ToolHeld:
+        if result.held is not None and not approved:
+            return ToolHeld(op, result.held)
         output = result.output
         failed = output.startswith("ERROR: ")
         return ToolEnded(op, output, f"digest of {output}", failed, result.wait, mail_waits=bool(self.mailbox))
