@@ -1,7 +1,6 @@
 """What is asked of a live agent while it works, beside stop and pause: to stand still at a point, and to go on."""
 
-from collections.abc import Callable
-from typing import Protocol, TypeAlias
+from typing import Protocol
 
 from ..protocols.ids import AgentId
 from .errors import SuspensionRefused
@@ -48,8 +47,17 @@ class AgentControl(Protocol):
         ...
 
 
-Controls: TypeAlias = Callable[[AgentId], AgentControl]
-"""Gives the way to an agent; that it exists is seen, at the latest, when it is used."""
+class Controls(Protocol):
+    """Gives the way to each agent of a fleet."""
+
+    def __call__(self, agent: AgentId, /) -> AgentControl:
+        """The way to an agent; that it exists is seen, at the latest, when it is used.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is dead, or does not live yet.
+        """
+        ...
 
 
 class Control:

@@ -177,10 +177,9 @@ class SuspendObjectStream:
         Raises:
             StreamClosed: The producer is done, its run is over, or `send_done_to_producer` was called.
             StreamFull: The producer took nothing for `queue_timeout`, and so many texts wait already.
-            StreamMisused: This is no text, or another event loop.
+            StreamMisused: This is no text, or one that no message can carry, or another event loop.
         """
-        if not isinstance(text, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-            raise StreamMisused(reason=f"what is sent to a producer is a text, not {type(text).__name__}")
+        check_text(text)
         if not await self._in.put(text, self._timeout):
             if self._in.abandoned:
                 raise StreamClosed(reason="the producer reads no more")
@@ -277,6 +276,20 @@ class SuspendObjectStream:
         self._home.enter()
         if self._out.ended:
             raise StreamClosed(reason=self._out.ended)
+
+
+def check_text(given: object) -> None:
+    """Refuse what cannot be mail.
+
+    Raises:
+        StreamMisused: It is no text, or holds half a surrogate pair.
+    """
+    if not isinstance(given, str):
+        raise StreamMisused(reason=f"what is sent to a producer is a text, not {type(given).__name__}")
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise StreamMisused(reason="the text holds half a surrogate pair, which no message can carry") from None
 
 
 def expect_stream(given: object) -> SuspendObjectStream:

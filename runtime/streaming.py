@@ -94,8 +94,8 @@ class Pump:
         await self._begun.wait()
         async for text in self._texts:
             try:
-                answer: Receipt | Exception = await self._send(text)
-            except (FleetError, UnicodeEncodeError) as error:
+                answer: Receipt | FleetError = await self._send(text)
+            except FleetError as error:
                 answer = error
             if not isinstance(answer, Receipt) or answer.state is not ReceiptState.ACCEPTED:
                 await self._stream.yield_response(answer)

@@ -90,6 +90,8 @@ async def test_texts_reach_the_producer_until_they_are_said_to_be_all() -> None:
 async def test_what_is_no_text_is_not_sent() -> None:
     with pytest.raises(StreamMisused, match="is a text, not int"):
         await SuspendObjectStream().send_to_producer(1)  # type: ignore[arg-type]
+    with pytest.raises(StreamMisused, match="half a surrogate pair"):
+        await SuspendObjectStream().send_to_producer("half \ud800")
 
 
 # --- one reader each way ---
