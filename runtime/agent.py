@@ -160,7 +160,7 @@ class Agent(Strict):
 
 
 class AgentOptions(TypedDict, total=False):
-    """What `create_agent(...)` takes beside its model: the fields of `Agent`, in the forms in which people have them."""
+    """What `create_agent` takes beside its model: the fields of `Agent`, in the forms in which people have them."""
 
     fallbacks: Iterable[ModelPreset]
     instructions: str
@@ -176,7 +176,7 @@ class AgentOptions(TypedDict, total=False):
     strategy: str
 
 
-def create_agent(  # noqa: PLR0913  the public door: each argument is one thing a user may say
+def create_agent(
     *,
     base_url: str,
     model: str,

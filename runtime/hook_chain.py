@@ -113,7 +113,9 @@ class HookChain:
         return last
 
     async def before_tool(self, call: ToolAsked, *, approved: bool = False) -> Ruling:
-        """The first decision against the call; each hook sees the arguments as the one before it left them.
+        """What stands against the call: a refusal, whichever hook has one, or else the first wish for a person's leave.
+
+        Each hook sees the arguments as the one before it left them.
 
         Args:
             call: What is about to run.
@@ -123,17 +125,18 @@ class HookChain:
             HookFailed: A hook failed, so the call must not run.
         """
         arguments: Mapping[str, Json] | None = None
+        asked: NeedsApproval | None = None
         for hook in self._asked[ToolAsked]:
             match await self._ask(hook, deepcopy(call)):  # what one hook changes in place, the next must not see
                 case Rewrite(arguments=arguments):
                     call = replace(call, arguments=arguments)
-                case NeedsApproval() if approved:
-                    pass
-                case Refuse() | NeedsApproval() as against:
-                    return Ruling(arguments, against)
+                case Refuse() as refusal:
+                    return Ruling(arguments, refusal)
+                case NeedsApproval() as wish if not approved:
+                    asked = asked or wish
                 case _:
                     pass
-        return Ruling(arguments)
+        return Ruling(arguments, asked)
 
     async def after_tool(self, result: ToolDone) -> Output | None:
         """The last output; each hook sees that of the one before it."""
@@ -216,8 +219,8 @@ def checked(decision: Decision | None, kinds: tuple[type[Decision], ...]) -> Dec
 
 
 def overrides(hook: Hooks, name: str) -> bool:
-    """Whether a hook does anything at a point."""
-    return getattr(type(hook), name) is not getattr(Hooks, name)
+    """Whether a hook does anything at a point, by its class or by a method put on the object itself."""
+    return getattr(getattr(hook, name), "__func__", None) is not getattr(Hooks, name)
 
 
 def named(hook: Hooks) -> str:

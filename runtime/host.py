@@ -38,7 +38,7 @@ from .ports import Clock, PostOffice, SupervisorLink
 from .reporter import Reporter
 from .sender import Sender
 from .step.events import Asked, Event, PauseAsked, Resumed, Stopped, Woken
-from .step.phases import Phase
+from .step.phases import Acting, Phase
 from .step.state import AgentState
 from .suspension import Suspension
 from .tools.builtin import BUILTIN
@@ -206,7 +206,7 @@ class AgentHost:
             consumed=consumed,
             parent=self._seat.parent,
             pid=os.getpid(),
-            note=self._closed or self._suspension.note,
+            note=self._closed or self._suspension.note or awaits_person(state),
         )
 
     async def start(self, task: str, time_limit: float | None = None, said: tuple[str, ...] = ()) -> RunId:
@@ -354,6 +354,12 @@ class AgentHost:
         self._reporter.add(
             Notice(NoticeType.RUN, "finished", self._seat.name, text, run, self._driver.state.step, data)
         )
+
+
+def awaits_person(state: AgentState) -> str:
+    """Which calls wait for somebody's leave; empty: none."""
+    held = [slot.call.name for slot in state.doing.slots if slot.held] if isinstance(state.doing, Acting) else []
+    return f"waits for a person to allow {', '.join(held)}" if held else ""
 
 
 def output_bytes(config: AmritaConfig) -> int:

@@ -13,6 +13,7 @@ from types import NoneType
 from typing import Any, TypeAlias, cast
 
 from ...protocols.messages import Json
+from ..step.sizes import shortened
 
 __all__ = ("as_text", "clean", "cut")
 
@@ -20,9 +21,6 @@ Compound: TypeAlias = Mapping[Any, Any] | AbstractSet[Any] | Sequence[Any] | Val
 
 DEPTH = 64
 """Levels of nesting; deeper data most likely holds itself."""
-
-MARKER_BYTES = 200
-"""Room kept for the note about what was cut out."""
 
 
 def as_text(value: object) -> str:
@@ -58,14 +56,7 @@ def cut(text: str, limit: int) -> str:
         text: Without lone surrogates.
         limit: Bytes, at least 400.
     """
-    if len(text) * 4 <= limit or len(data := text.encode()) <= limit:
-        return text
-    room = limit - MARKER_BYTES
-    head = data[: room * 2 // 3].decode("utf-8", "ignore")
-    tail = data[len(data) - room // 3 :].decode("utf-8", "ignore")
-    missing = len(data) - len(head.encode()) - len(tail.encode())
-    note = f"{missing} of {len(data)} bytes are left out here; call again for a smaller part to see them"
-    return f"{head}\n[... {note} ...]\n{tail}"
+    return shortened(text, limit, "call again for a smaller part to see them")
 
 
 def dumps(data: Json) -> str:

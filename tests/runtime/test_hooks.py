@@ -121,12 +121,21 @@ async def test_rewrites_of_arguments_chain() -> None:
     assert last.seen == [asked(a=3)]
 
 
-@pytest.mark.parametrize("against", [Refuse("not today"), NeedsApproval("it costs")])
-async def test_the_first_word_against_a_call_stands_and_keeps_the_rewrites_before_it(against: object) -> None:
-    after = always(Refuse("never"))
-    ruling = await chain(always(Rewrite({"a": 2})), always(against), after).before_tool(asked(a=1))
-    assert ruling == Ruling({"a": 2}, against)  # type: ignore[arg-type]
+async def test_a_refusal_ends_the_asking_and_keeps_the_rewrites_before_it() -> None:
+    after = always(NeedsApproval("it costs"))
+    ruling = await chain(always(Rewrite({"a": 2})), always(Refuse("not today")), after).before_tool(asked(a=1))
+    assert ruling == Ruling({"a": 2}, Refuse("not today"))
     assert after.seen == []
+
+
+async def test_nobody_is_asked_for_leave_that_a_later_hook_refuses() -> None:
+    hooks = (always(NeedsApproval("it costs")), always(Refuse("never")))
+    assert await chain(*hooks).before_tool(asked(a=1)) == Ruling(None, Refuse("never"))
+
+
+async def test_the_first_wish_for_a_persons_leave_is_the_one_that_is_told() -> None:
+    hooks = (always(NeedsApproval("it costs")), always(Rewrite({"a": 2})), always(NeedsApproval("it is late")))
+    assert await chain(*hooks).before_tool(asked(a=1)) == Ruling({"a": 2}, NeedsApproval("it costs"))
 
 
 async def test_a_call_that_is_approved_needs_no_approval_but_may_be_refused() -> None:
