@@ -1,15 +1,27 @@
 """Section 2: reasoning goes back word for word to the providers that refuse requests without it."""
 
+import json
 from dataclasses import FrozenInstanceError
 from typing import Any
 
 import pytest
 
-from amrita_fleet import AmritaConfig, Ending, LLMConfig, Message, ModelConfig, ModelPreset, PresetInvalid, tool
-from amrita_fleet.protocols.messages import Role
+from amrita_fleet import (
+    AmritaConfig,
+    Ending,
+    LLMConfig,
+    Message,
+    ModelConfig,
+    ModelPreset,
+    PresetInvalid,
+    create_agent,
+    tool,
+)
+from amrita_fleet.protocols.messages import Json, Role
 from amrita_fleet.runtime.simulator.conversation import Answer, Conversation
 from amrita_fleet.runtime.simulator.errors import Refused
 
+from ..protocols.providers.server import Server, completion, http
 from .stage import Model, calls, of_kind, says, stage, together
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
@@ -81,6 +93,24 @@ async def test_what_goes_back_is_what_came_word_for_word_and_once_for_each_reply
     assert all(last)
     assert len(last) == 5
     assert [thoughts(asked) for asked in model.read] == [last[:place] for place in range(6)]
+
+
+async def test_whatever_else_came_beside_the_reasoning_goes_back_word_for_word_too() -> None:
+    function = {"name": "look", "arguments": '{"path": "/"}'}
+    message: Json = {
+        "role": "assistant",
+        "content": None,
+        "reasoning_content": "I will look.",
+        "reasoning_details": [{"type": "reasoning.encrypted", "data": "4c6f6f6b", "index": 0}],
+        "tool_calls": [{"id": "call_1", "type": "function", "function": function, "thought_signature": "c2ln"}],
+    }
+    first = completion("", choices=[{"index": 0, "message": message, "finish_reason": "tool_calls"}])
+    async with Server() as server, stage() as scene:
+        server.answers = [http(200, first), http(200, completion("Empty."))]
+        (ana,) = await scene.fleet.spawn(create_agent(base_url=server.url, model="m", tools=[look]), ["ana"])
+        assert (await ana.run("Look.")).text == "Empty."
+        _, asked, _ = json.loads(server.requests[1][1])["messages"]
+    assert asked == message
 
 
 def test_a_message_cannot_be_changed_in_place() -> None:
