@@ -96,8 +96,8 @@ async def test_what_goes_back_is_what_came_word_for_word_and_once_for_each_reply
 
 
 async def test_whatever_else_came_beside_the_reasoning_goes_back_word_for_word_too() -> None:
-    function = {"name": "look", "arguments": '{"path": "/"}'}
-    message: Json = {
+    function: Json = {"name": "look", "arguments": '{"path": "/"}'}
+    message: dict[str, Any] = {
         "role": "assistant",
         "content": None,
         "reasoning_content": "I will look.",
