@@ -11,7 +11,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from .control import AgentControl
 from .errors import NumberInvalid, StreamClosed, StreamExpected, StreamFull, StreamMisused, SuspensionRefused
 from .lane import Home, Lane, Reader
-from .suspension import NO_TIME, Suspension, check_seconds
+from .suspension import Suspension, check_seconds
 
 __all__ = ("SuspendObjectStream", "expect_stream")
 
@@ -48,7 +48,7 @@ class SuspendObjectStream:
         """
         if type(queue_size) is not int or queue_size < 1:  # a bool is none
             raise NumberInvalid(name="queue_size", given=repr(queue_size), reason="a queue holds at least one object")
-        check_seconds("queue_timeout", queue_timeout, NO_TIME)
+        check_seconds("queue_timeout", queue_timeout)
         self.dropped = 0
         self._timeout = queue_timeout
         self._lagging = False
@@ -215,7 +215,8 @@ class SuspendObjectStream:
             ChannelClosed: The agent is dead.
         """
         self._home.enter()
-        check_seconds("timeout", timeout, NO_TIME)
+        if timeout is not None:
+            check_seconds("timeout", timeout)
         for tag in tags:
             if not isinstance(tag, str):  # pyright: ignore[reportUnnecessaryIsInstance]
                 raise SuspensionRefused(reason=f"a tag is a text, not {type(tag).__name__}")

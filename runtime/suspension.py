@@ -83,7 +83,8 @@ class Suspension:
             SuspendTimedOut: It did not get there in time.
             SuspensionRefused: A suspension is asked for already, was given up by `resume`, or can never be.
         """
-        check_seconds("timeout", timeout, NO_TIME)
+        if timeout is not None:
+            check_seconds("timeout", timeout)
         if self._closed:
             raise SuspensionRefused(reason=self._closed)
         if self._wish is not None:
@@ -129,15 +130,12 @@ class Suspension:
             self._wish = None
 
 
-NO_TIME = "nothing can happen in no time: give it a moment, such as 0.001 seconds, or None to wait as long as it takes"
-
-
-def check_seconds(name: str, seconds: object, reason: str) -> None:
-    """Refuse a number of seconds in which nothing can happen; None passes.
+def check_seconds(name: str, seconds: object) -> None:
+    """Refuse a time-out in which nothing can happen.
 
     Raises:
         NumberInvalid: It is no number, or not above 0.
     """
-    number = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
-    if seconds is not None and not number:
+    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:  # nan is not above 0
+        reason = "nothing can happen in no time: give it a moment, such as 0.001 seconds"
         raise NumberInvalid(name=name, given=repr(seconds), reason=reason)

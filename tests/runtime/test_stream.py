@@ -267,6 +267,8 @@ def test_a_queue_that_holds_nothing_is_refused(size: int) -> None:
 async def test_no_time_is_refused_with_the_reason(seconds: float) -> None:
     with pytest.raises(NumberInvalid, match=r"queue_timeout=.*nothing can happen in no time"):
         SuspendObjectStream(queue_timeout=seconds)
+    with pytest.raises(NumberInvalid, match="queue_timeout=None"):
+        SuspendObjectStream(queue_timeout=None)  # type: ignore[arg-type]
     with pytest.raises(NumberInvalid, match=r"timeout=.*nothing can happen in no time"):
         await SuspendObjectStream().wait_to_suspend("tool", timeout=seconds)
 
