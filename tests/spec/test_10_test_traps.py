@@ -83,14 +83,16 @@ class Watching(Hooks):
     """A hook whose method a test replaces."""
 
 
-def test_a_hook_patched_with_an_async_mock_is_awaited_like_any_other() -> None:
+@pytest.mark.parametrize("on_the_class", [True, False], ids=["the class's", "the object's own"])
+def test_a_hook_patched_with_an_async_mock_is_awaited_like_any_other(*, on_the_class: bool) -> None:
+    hook = Watching()
+
     async def run() -> None:
         async with Fleet(system="local") as fleet:
-            agent = Agent(preset=scripted(say("Hello.")), hooks=(Watching(),))
-            (ana,) = await fleet.spawn(agent, ["ana"])
+            (ana,) = await fleet.spawn(Agent(preset=scripted(say("Hello.")), hooks=(hook,)), ["ana"])
             assert (await ana.run("Greet.")).answered
 
-    with patch.object(Watching, "after_step", new=AsyncMock(return_value=None)) as mock:
+    with patch.object(Watching if on_the_class else hook, "after_step", new=AsyncMock(return_value=None)) as mock:
         asyncio.run(run())
     mock.assert_awaited_once()
 
