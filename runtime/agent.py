@@ -29,6 +29,9 @@ T = TypeVar("T", bound=Strict)
 MEMORIES = ("agent", "run")
 PLANS = ("never", "auto", "always")
 
+ELSEWHERE = "it belongs to the model: use Agent(preset=ModelPreset(...)), where every protocol can be named."
+"""What is said to who gives an agent a field of its preset."""
+
 KINDS = MappingProxyType({"preset": ModelPreset, "instructions": str, "config": AmritaConfig, "strategy": str})
 """Fields of an agent that are taken in one form only."""
 
@@ -78,6 +81,8 @@ class Agent(Strict):
         hooks: The user's own code that has a say at Steps, tool calls and limits.
         strategy: Import path, as `module:name`, of an object that decides in the core's place; empty: none.
     """
+
+    hints = MappingProxyType(dict.fromkeys(("protocol", "model", "base_url", "api_key"), ELSEWHERE))
 
     preset: ModelPreset
     fallbacks: tuple[ModelPreset, ...] = ()
