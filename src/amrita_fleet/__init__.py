@@ -100,6 +100,10 @@ if TYPE_CHECKING:
     from .runtime.hooks import ToolDone as ToolDone
     from .runtime.run import Run as Run
     from .runtime.step.budget import TokenBudget as TokenBudget
+    from .runtime.step.plan import Node as Node
+    from .runtime.step.plan import NodeStatus as NodeStatus
+    from .runtime.step.plan import Plan as Plan
+    from .runtime.step.strategies import BuiltinStrategy as BuiltinStrategy
     from .runtime.stream import SuspendObjectStream as SuspendObjectStream
     from .runtime.supervision.account import Account as Account
     from .runtime.system import Stopped as Stopped
@@ -127,6 +131,7 @@ __all__ = (
     "AuthRefused",
     "BadRequest",
     "BuiltinConfig",
+    "BuiltinStrategy",
     "ChannelClosed",
     "ConfigMissing",
     "ContentRefused",
@@ -154,6 +159,8 @@ __all__ = (
     "NameTaken",
     "NamesInvalid",
     "NeedsApproval",
+    "Node",
+    "NodeStatus",
     "Notice",
     "NoticeType",
     "NumberInvalid",
@@ -161,6 +168,7 @@ __all__ = (
     "Output",
     "OutputMissing",
     "PeerUnreachable",
+    "Plan",
     "PlanInvalid",
     "PresetInvalid",
     "ProviderBusy",
@@ -305,6 +313,8 @@ _HOMES = {
     ),
     "runtime.run": ("Run",),
     "runtime.step.budget": ("TokenBudget",),
+    "runtime.step.plan": ("Node", "NodeStatus", "Plan"),
+    "runtime.step.strategies": ("BuiltinStrategy",),
     "runtime.stream": ("SuspendObjectStream",),
     "runtime.supervision.account": ("Account",),
     "runtime.system": ("Stopped",),
