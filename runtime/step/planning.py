@@ -134,7 +134,9 @@ def with_status(state: AgentState) -> tuple[AgentState, tuple[Notify, ...]]:
     run = state.current
     if run.plan is None or (status := run.plan.status_text()) == run.status:
         return state, ()
-    told = Notify(NoticeType.STEP, "plan_status", status)
+    over = sum(node.status is not NodeStatus.PENDING for node in run.plan.nodes)
+    text = f"{over} of {len(run.plan.nodes)} steps are over; now: {run.node or 'the answer'}"
+    told = Notify(NoticeType.STEP, "plan_status", text, {"node": run.node or "", "plan": status})
     state = replace(state, run=replace(run, status=status))
     if run.node is not None:
         return state.noted(f"{status}\n\n{node_note(run.node, node_title(state))}"), (told,)
