@@ -4,7 +4,6 @@ A strategy returns values; the core looks at them and keeps pairing, limits and 
 raises or returns amiss costs nothing but its say: the built-in answer counts, and a notice tells.
 """
 
-from dataclasses import dataclass
 from typing import Protocol
 
 from ...protocols.messages import Turn
@@ -34,9 +33,8 @@ class Strategy(Protocol):
         ...
 
 
-@dataclass(frozen=True, slots=True)
 class BuiltinStrategy:
-    """Leaves everything to the core. A base for strategies that decide one thing."""
+    """Leaves everything to the core. A base for strategies that decide one thing, with whatever they need for it."""
 
     def next_node(self, plan: Plan) -> str | None:  # noqa: ARG002
         """The first in topological order."""
