@@ -243,7 +243,7 @@ def folded(found: Fold, pins: Pins, summary: str | None) -> Transcript:
     before = earlier(found)
     recap = Recap(
         mails=last_mails(before.mails, found),
-        plan="" if pins.plan in said else shortened(pins.plan, PIN),
+        plan="" if any(f"{text}\n\n".startswith(f"{pins.plan}\n\n") for text in said) else shortened(pins.plan, PIN),
         task="" if pins.task in said else shortened(pins.task, PIN),
     )
     recap = with_memory(recap, before, (summary or "").strip(), sum(map(weight, found.old)) - FRAME - 1)

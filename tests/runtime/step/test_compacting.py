@@ -14,7 +14,7 @@ from amrita_fleet.runtime.step.rules import Rules
 from amrita_fleet.runtime.step.strategies import BuiltinStrategy
 
 from .pairing import flaw
-from .play import Failure, Line, Play, Result, call, calls, grant, mail, plan, says
+from .play import Failure, Line, Play, Result, call, calls, came_to, grant, mail, plan, says
 
 COMPACT = Purpose.COMPACT
 OVERFLOW = Failure("The request is too long (request_id=r1).", retryable=False, kind="ContextOverflow")
@@ -140,6 +140,14 @@ def test_what_must_survive_does() -> None:
     assert "[Message bob.1.ana.1 from bob]\nUse file b." in text
     assert text.count("[Plan status]\n- [current] a: Do a") == 1
     assert play.told("step.compress")
+
+
+def test_a_status_that_stays_is_not_told_twice() -> None:
+    lines: list[Line] = [plan(a="", b="a"), *looks(10, 10), says("Found."), came_to("found", "a"), SUMMARY]
+    play = Play(lines, replace(small(messages=7), plan="always")).ask("Count.")
+
+    assert play.told("step.compress")
+    assert ["[Plan status]" in text for text in play.texts] == [False, False, True]
 
 
 def test_the_reasoning_of_what_stays_goes_back_as_it_came() -> None:

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, cast
+from typing import Any, NoReturn, cast
 
 import pytest
 
@@ -25,7 +25,7 @@ def rounds(count: int) -> list[Line]:
     return [calls(call("look", str(number))) for number in range(count)]
 
 
-def refuse() -> Any:
+def refuse() -> NoReturn:
     raise RuntimeError("no idea")
 
 
