@@ -36,14 +36,15 @@ class NodeServers:
         return self._actors[node]
 
     async def release(self, seat: Seat) -> None:
-        """Let go of what a life that is over has held."""
-        actor = self._users.pop(seat, None)
+        """Let go of what a life that is over has held. Safe to call twice, also at once."""
+        actor = self._users.get(seat)
         if actor is None:
             return
         try:
             await RayToolServers(actor).release((seat.name, seat.incarnation))
         except FleetError as error:
             log.warning("MCP servers of %s may run until its fleet ends: %s", seat.name, error)
+        self._users.pop(seat, None)
 
     async def close(self) -> None:
         """End all servers and their actors."""

@@ -4,7 +4,7 @@ Nothing here loads the MCP SDK: it runs where the servers are kept, not where ag
 """
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol, TypeAlias, cast
 from urllib.parse import urlsplit
@@ -39,7 +39,7 @@ class Served(Strict):
     """
 
     name: str
-    tools: tuple[str, ...] | None = field(default=None, kw_only=True)
+    tools: Sequence[str] | None = field(default=None, kw_only=True)
     timeout: float = field(default=60.0, kw_only=True)
     approval: bool = field(default=False, kw_only=True)
 
@@ -90,7 +90,7 @@ class McpStdio(Served):
     """
 
     command: str
-    args: tuple[str, ...] = ()
+    args: Sequence[str] = ()
     env: Values = field(default_factory=dict[str, str | Secret], hash=False, repr=False)
     cwd: str | None = None
 

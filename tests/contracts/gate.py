@@ -15,11 +15,11 @@ class Gate:
         self._begun: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._open: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._cut: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
-        self._port = 0
+        self.port = 0
 
     async def __aenter__(self) -> Self:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", 0)
-        self._port = self._server.sockets[0].getsockname()[1]
+        self.port = self._server.sockets[0].getsockname()[1]
         return self
 
     async def __aexit__(
@@ -64,7 +64,7 @@ class Gate:
     @property
     def tool(self) -> Tool:
         """The agent's end; a local function, so that it goes to other processes by value."""
-        port = self._port
+        port = self.port
 
         @tool
         async def gate(name: str) -> str:

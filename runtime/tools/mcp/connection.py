@@ -52,6 +52,8 @@ class Connection:
         self._cut = False
         self._reason = "it was ended while it started"
         self._task = asyncio.create_task(self._live())
+        # Not inside of it: a task that is cancelled before its first step does nothing at all.
+        self._task.add_done_callback(self._ended)
 
     @property
     def over(self) -> bool:
@@ -129,16 +131,18 @@ class Connection:
                 log.info("The connection to the MCP server %s broke: %s", self._server.name, self._reason)
         finally:
             timer.cancel()
-            self._trace.over.set()
-            self._settled.set()
+
+    def _ended(self, _: "asyncio.Task[None]") -> None:
+        self._trace.over.set()
+        self._settled.set()
 
     def _out_of_time(self) -> None:
         self._late = True
         self._interrupt()
 
     def _interrupt(self) -> None:
-        """Cancel its start, once: a second time would cut the SDK's own clean-up short, and a process would stay."""
-        if not self._settled.is_set() and not self._cut:
+        """Cancel its start, once and not too late: else the SDK's clean-up is cut short, and a process stays."""
+        if not (self._settled.is_set() or self._cut or self._trace.left):
             self._cut = True
             self._task.cancel()
 

@@ -63,7 +63,10 @@ class ServerPool:
         return await connection.call(tool, arguments)
 
     async def release(self, holder: Holder) -> None:
-        """Let go of all that this life holds; servers that nobody holds any more end. Safe to call twice."""
+        """Let go of all that this life holds; once this is over, servers that nobody holds any more have ended.
+
+        Safe to call twice, also at once.
+        """
         await self._let_go(holder, tuple(self._holders))
 
     async def aclose(self) -> None:
@@ -75,15 +78,15 @@ class ServerPool:
         await asyncio.gather(*self._ending)
 
     async def _let_go(self, holder: Holder, servers: Iterable[McpServer]) -> None:
-        ending: list[asyncio.Task[None]] = []
         for server in servers:
             holders = self._holders.get(server, set())
             holders.discard(holder)
             if not holders:
                 self._holders.pop(server, None)
                 self._starts.pop(server, None)
-                ending += self._end(server)
-        await asyncio.gather(*map(asyncio.shield, ending))
+                self._end(server)
+        # For those that end already too: who lets go a second time finds no process either.
+        await asyncio.gather(*map(asyncio.shield, self._ending))
 
     def _running(self, holder: Holder, server: McpServer) -> Connection:
         """The connection to a server, held by this life and started again if it has ended.
@@ -110,12 +113,10 @@ class ServerPool:
             raise ToolServerFailed(server=server.name, reason=reason)
         starts.append(now)
 
-    def _end(self, server: McpServer) -> list[asyncio.Task[None]]:
-        """Have a connection end, if there is one; gives the task in which it does."""
+    def _end(self, server: McpServer) -> None:
+        """Have a connection end, if there is one."""
         connection = self._connections.pop(server, None)
-        if connection is None:
-            return []
-        task = asyncio.create_task(connection.close())
-        self._ending.add(task)
-        task.add_done_callback(self._ending.discard)
-        return [task]
+        if connection is not None:
+            task = asyncio.create_task(connection.close())
+            self._ending.add(task)
+            task.add_done_callback(self._ending.discard)

@@ -2,8 +2,8 @@
 
 import asyncio
 import os
-from collections.abc import AsyncGenerator, Mapping
-from contextlib import asynccontextmanager, suppress
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import asynccontextmanager, contextmanager, suppress
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -43,6 +43,7 @@ class Trace:
 
     Attributes:
         over: Set once no answer can come any more, or none is wanted.
+        left: The way back has begun: the SDK closes what it opened, and is not to be disturbed.
         forgotten: The server, a new one at the same address, knows our session no more.
         words: The last that its program wrote to its standard error.
         flaw: The last that was no message.
@@ -52,6 +53,7 @@ class Trace:
     def __init__(self) -> None:
         """Nothing was noticed yet."""
         self.over = asyncio.Event()
+        self.left = False
         self.forgotten = False
         self.words = b""
         self.flaw = ""
@@ -73,6 +75,14 @@ class Trace:
         for each in sorted(self.secrets, key=len, reverse=True):
             text = text.replace(each, "***")
         return text
+
+    @contextmanager
+    def leaving(self) -> Generator[None, None, None]:
+        """Note the beginning of the way back."""
+        try:
+            yield
+        finally:
+            self.left = True
 
     async def found(self, response: "Response") -> None:
         """Look at an HTTP answer: to a request of a session, 404 says that the session is gone."""
@@ -148,10 +158,12 @@ async def transport_to(server: McpServer, trace: Trace) -> "AsyncGenerator[Trans
     """
     if isinstance(server, McpStdio):
         async with last_words(trace) as errors, to_program(server, trace, errors) as (incoming, outgoing):
-            yield Heard(incoming, trace), outgoing
+            with trace.leaving():
+                yield Heard(incoming, trace), outgoing
     else:
         async with to_address(server, trace) as (incoming, outgoing):
-            yield Heard(incoming, trace), outgoing
+            with trace.leaving():
+                yield Heard(incoming, trace), outgoing
 
 
 def to_program(server: McpStdio, trace: Trace, errors: TextIO) -> "Transport":
