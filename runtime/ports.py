@@ -1,17 +1,17 @@
-"""What the runtime needs from outside: time, other agents, the Supervisor, a log. Each is one role.
+"""What the runtime needs from outside: time, other agents, the Supervisor, a journal. Each is one role.
 
 `LocalSystem` and `RaySystem` give their own; tests give a virtual clock or a transport that loses things.
 """
 
 from collections.abc import Callable
-from typing import Protocol
+from typing import NamedTuple, Protocol
 
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 
-__all__ = ("Channel", "Clock", "PostOffice", "SupervisorLink", "Transport")
+__all__ = ("Channel", "Clock", "Journal", "PostOffice", "Record", "SupervisorLink", "Transport")
 
 
 class Clock(Protocol):
@@ -98,6 +98,90 @@ class Channel(Protocol):
 
     async def peers(self) -> tuple[AgentStatus, ...]:
         """The other agents of the fleet."""
+        ...
+
+
+class Record(NamedTuple):
+    """One entry of a stream. One that is a `snapshot` stands for all before it."""
+
+    number: int
+    incarnation: int
+    data: bytes
+    snapshot: bool = False
+
+
+class Journal(Protocol):
+    """Streams of records that outlive every process: only added to, by one life of their owner at a time.
+
+    Records of a stream are numbered from 1 without gaps, and whoever adds one says its number. So an `append` whose
+    outcome is unknown is simply asked for again. A stream's name is printable text, up to 300 characters.
+    """
+
+    async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
+        """Claim the stream for this life of its owner, and read it. From now on older lives are refused.
+
+        Returns:
+            The newest snapshot, if there is one, and all records after it. Nobody else adds to them.
+
+        Raises:
+            Fenced: A newer life has it.
+            JournalUnavailable: It cannot be asked now; whether the claim was heard is unknown. Ask again.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
+
+    async def append(
+        self, stream: str, incarnation: int, first: int, records: tuple[bytes, ...], *, snapshot: bool = False
+    ) -> None:
+        """Add records, all or none; when this returns they are there for good.
+
+        What is there already, byte for byte, is not added again. Of numbers so old that retention deleted them, the
+        bytes cannot be compared, and nothing is changed.
+
+        Args:
+            stream: Its name.
+            incarnation: The life that opened it.
+            first: The number of the first record; the others follow it.
+            records: Their bytes.
+            snapshot: Whether the one record stands for all before it, which may be deleted then.
+
+        Raises:
+            Fenced: A newer life has it, or this one never opened it.
+            JournalConflict: Something else has such a number, or a number before `first` is missing.
+            JournalUnavailable: It cannot be asked now; whether the records were written is unknown. Ask again.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
+
+    async def read(self, stream: str, after: int = 0) -> tuple[Record, ...]:
+        """All records that are still there with numbers above `after`; of an unknown stream, none.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
+
+    async def streams(self, prefix: str = "") -> tuple[str, ...]:
+        """The names, in order, of all streams that were ever opened and not dropped since.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
+
+    async def drop(self, stream: str) -> None:
+        """Forget a stream: its records, and whose it is. Nobody can add to it before it is opened again.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now; whether the stream was dropped is unknown. Ask again.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
+
+    async def aclose(self) -> None:
+        """Finish what was asked for, and let go of the file or the connection."""
         ...
 
 
