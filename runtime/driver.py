@@ -337,7 +337,7 @@ class Driver:
     async def _run_tool(self, effect: RunTool, state: AgentState) -> None:
         ports, op = self._ports, effect.op
         await ports.suspension.point("tool")
-        context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, int(op), ports.channel)
+        context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, effect.key, ports.channel)
         output = await ports.workbench.run(effect.call, context, approved=effect.approved)
         if isinstance(output, Held):
             self.feed(ToolHeld(op, output.reason))

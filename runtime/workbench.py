@@ -49,7 +49,7 @@ class Workbench:
             return CallFacts(signature(call.name, call.arguments))
         needs = tool.approval and not self._hooks and not isinstance(read(tool, call.arguments), ToolOutput)
         known = signature(call.name, call.arguments, tool.labels)
-        return CallFacts(known, polling=tool.polling, approval=needs)
+        return CallFacts(known, polling=tool.polling, approval=needs, safe=tool.replay == "safe")
 
     async def run(self, call: ToolCall, context: ToolContext, *, approved: bool) -> ToolOutput | Held:
         """Run one call. Only the caller's own cancellation comes out of it as an exception.

@@ -35,6 +35,7 @@ from .events import (
     PauseAsked,
     Replied,
     Resumed,
+    Revived,
     Stopped,
     TimerFired,
     ToolEnded,
@@ -62,6 +63,7 @@ from .phases import (
 from .plan import NodeStatus
 from .planning import decomposed, end_node, run_directly, summarised, summary_missing, with_status
 from .prompts import NO_MAIL, mail_note
+from .revival import revive
 from .rounds import last_replied
 from .stalling import stalled
 from .state import AgentState
@@ -155,7 +157,7 @@ def mail_seen(state: AgentState, doing: Leaving, event: MailSeen) -> Moved:
     if doing.wait is not None:
         state, op = state.with_op()
         told = Notify(NoticeType.STEP, "waiting", f"waits for mail, {doing.wait.seconds:g} s at most")
-        return replace(state, doing=Waiting(op, doing.wait)), (told, WaitForMail(op, doing.wait))
+        return replace(state, doing=Waiting(op, doing.wait)), (told, Commit(), WaitForMail(op, doing.wait))
     if state.current.window.period:  # seen after the round already; whoever comes here without that is stopped too
         return stalled(state, None)
     return enter(state)
@@ -307,6 +309,7 @@ ANYWHERE: Mapping[type[Event], Move] = {
     DeadlinePassed: time_over,
     PauseAsked: ask_pause,
     Resumed: forget_pause,
+    Revived: revive,
 }
 
 ASIDE: Mapping[type[Event], Move] = {
@@ -318,7 +321,14 @@ ASIDE: Mapping[type[Event], Move] = {
 }
 
 MOVES: Mapping[Phase, Mapping[type[Event], Move]] = {
-    Phase.IDLE: {Asked: begin, Woken: wake, PauseAsked: ask_pause, Resumed: forget_pause, Stopped: stay},
+    Phase.IDLE: {
+        Asked: begin,
+        Woken: wake,
+        PauseAsked: ask_pause,
+        Resumed: forget_pause,
+        Stopped: stay,
+        Revived: revive,
+    },
     Phase.ENTERING: {**ANYWHERE, MailTaken: mail_taken},
     Phase.DECOMPOSING: {**ASIDE, Replied: decomposed},
     Phase.THINKING: {**ASIDE, Replied: lambda state, _, event: replied(state, event), ModelFailed: model_failed},
@@ -335,5 +345,11 @@ MOVES: Mapping[Phase, Mapping[type[Event], Move]] = {
         Extended: extended,
     },
     Phase.PAUSED: {**ANYWHERE, DeadlinePassed: time_over_paused, Resumed: resume},
-    Phase.DONE: {Finished: finished, Stopped: stay, PauseAsked: ask_pause, Resumed: forget_pause},
+    Phase.DONE: {
+        Finished: finished,
+        Stopped: stay,
+        PauseAsked: ask_pause,
+        Resumed: forget_pause,
+        Revived: revive,
+    },
 }

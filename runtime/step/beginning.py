@@ -43,7 +43,7 @@ def started(state: AgentState, text: str, timeout: float | None) -> Moved:
     effects: tuple[Effect, ...] = (Notify(NoticeType.RUN, "started", text),)
     if timeout is not None:
         state, op = state.with_op()
-        state = replace(state, run=replace(state.current, deadline=op))
+        state = replace(state, run=replace(state.current, deadline=op, timeout=timeout))
         effects = (*effects, StartDeadline(op, timeout))
     planned = state.rules.plan != "never" and state.current.task
     state, begun = decompose(state) if planned else enter(state)

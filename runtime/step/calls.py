@@ -27,7 +27,7 @@ from .stalling import stalled
 from .state import AgentState
 from .usage import counted
 
-__all__ = ("decided", "replied", "tool_ended", "tool_held")
+__all__ = ("closed", "decided", "held", "replied", "started", "tool_ended", "tool_held")
 
 MARKED_FOR_APPROVAL = "its tool is marked so that a person must allow each call"
 HELD_BY_A_HOOK = "a hook wants a person to allow it"
@@ -80,13 +80,21 @@ def begin_call(
         return state, Slot(call, fact.signature, None, CANCELLED, cancelled=True, quiet=True), (told,)
     if call.name == UPDATE_STEP and at_node:
         return revised(state, call, fact)
-    slot = Slot(call, fact.signature, None)
-    if fact.approval:
-        state, slot, asked = held(state, slot, MARKED_FOR_APPROVAL)
-        return state, slot, asked
+    slot = Slot(call, fact.signature, None, safe=fact.safe)
+    return held(state, slot, MARKED_FOR_APPROVAL) if fact.approval else started(state, slot)
+
+
+def started(state: AgentState, slot: Slot) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
+    """Run a call, for the first time or again, and tell of it."""
+    state, slot, run = run_call(state, slot)
+    return state, slot, (Notify(NoticeType.TOOL, "started", slot.call.name, {"tool": slot.call.name}), run)
+
+
+def run_call(state: AgentState, slot: Slot) -> tuple[AgentState, Slot, RunTool]:
+    """Run a call."""
     state, op = state.with_op()
-    told = Notify(NoticeType.TOOL, "started", call.name, {"tool": call.name})
-    return state, replace(slot, op=op), (told, RunTool(op, call))
+    slot = slot.awaited_under(op)
+    return state, slot, RunTool(op, slot.call, slot.key, slot.approved)
 
 
 def revised(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
@@ -116,7 +124,7 @@ def held(state: AgentState, slot: Slot, reason: str) -> tuple[AgentState, Slot, 
         "reason": reason,
     }
     told = Notify(NoticeType.TOOL, "approval", f"{call.name} waits for a person: {reason}", data)
-    return state, replace(slot, op=op, held=reason), (told, AskApproval(op, call, reason))
+    return state, replace(slot.awaited_under(op), held=reason), (told, AskApproval(op, call, reason))
 
 
 def tool_held(state: AgentState, doing: Acting, event: ToolHeld) -> Moved:
@@ -131,10 +139,9 @@ def decided(state: AgentState, doing: Acting, event: Decided) -> Moved:
     slot = slot_of(doing, event.op)
     data: dict[str, Json] = {"id": f"{state.current.id}.{event.op}", "tool": slot.call.name, "reason": event.reason}
     if event.allowed:
-        state, op = state.with_op()
         told = Notify(NoticeType.TOOL, "approved", f"{slot.call.name} may run", data)
-        state = replace(state, doing=with_slot(doing, slot, replace(slot, op=op, held="")))
-        return state, (told, Commit(), RunTool(op, slot.call, approved=True))
+        state, running, run = run_call(state, replace(slot, held="", approved=True))
+        return replace(state, doing=with_slot(doing, slot, running)), (told, Commit(), run)
     output = REFUSED.format(reason=f": {event.reason}" if event.reason else "")
     told = Notify(NoticeType.TOOL, "refused", f"{slot.call.name}: {output}", data)
     ended = replace(slot, output=output, digest=output, held="", quiet=True)
@@ -158,10 +165,15 @@ def tool_ended(state: AgentState, doing: Acting, event: ToolEnded) -> Moved:
 
 
 def with_output(state: AgentState, doing: Acting, slot: Slot, ended: Slot, *, mail_waits: bool) -> Moved:
-    """Put an ended call into its place, and close the batch if it was the last."""
+    """Put an ended call into its place, and close the batch if it was the last.
+
+    What a person said, and a call that must not run again, are recorded even before that.
+    """
     doing = with_slot(doing, slot, ended)
     state = replace(state, doing=doing)
-    return closed(state, doing, mail_waits=mail_waits) if doing.over else (state, ())
+    if doing.over:
+        return closed(state, doing, mail_waits=mail_waits)
+    return state, () if slot.safe and not slot.held else (Commit(),)
 
 
 def slot_of(doing: Acting, op: int) -> Slot:

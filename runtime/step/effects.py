@@ -83,10 +83,15 @@ class CallModel:
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """Run one call. Answer: `ToolEnded`, or `ToolHeld` when a person must allow it first, unless one has `approved`."""
+    """Run one call. Answer: `ToolEnded`, or `ToolHeld` when a person must allow it first, unless one has `approved`.
+
+    Attributes:
+        key: Names the call; the same when it is run again in the agent's next life.
+    """
 
     op: Op
     call: ToolCall
+    key: Op
     approved: bool = False
 
 

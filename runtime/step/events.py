@@ -24,6 +24,7 @@ __all__ = (
     "PauseAsked",
     "Replied",
     "Resumed",
+    "Revived",
     "Stopped",
     "TimerFired",
     "ToolEnded",
@@ -94,6 +95,7 @@ class CallFacts:
     signature: str
     polling: bool = False
     approval: bool = False
+    safe: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +212,19 @@ class Finished:
     op: Op
 
 
+@dataclass(frozen=True, slots=True)
+class Revived:
+    """The agent lives again, in another process: whatever was awaited will not come.
+
+    Attributes:
+        ran: Seconds since its run began; 0: not known.
+        waited: Seconds since it began to wait for mail; 0: not known.
+    """
+
+    ran: float = 0.0
+    waited: float = 0.0
+
+
 Event: TypeAlias = (
     Asked
     | Woken
@@ -229,4 +244,5 @@ Event: TypeAlias = (
     | Resumed
     | Stopped
     | Finished
+    | Revived
 )

@@ -4,7 +4,7 @@ So a state that no phase describes cannot be built. `op` numbers name what is aw
 carries another number is late, and the driver drops it.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from functools import reduce
 from typing import ClassVar, NewType, TypeAlias, assert_never
@@ -131,6 +131,9 @@ class Slot:
         op: None: it was ended without being run.
         held: Why a person must allow it first; while that is so, `op` awaits the person's answer.
         quiet: Its output, failed or not, calls for no hint to the model.
+        key: The first op it was awaited under, which names the call in every life of the agent.
+        safe: Its tool may run again where nobody knows whether it ran.
+        approved: A person has allowed it.
     """
 
     call: ToolCall
@@ -142,6 +145,13 @@ class Slot:
     wait: WaitFor | None = None
     held: str = ""
     quiet: bool = False
+    key: Op = NONE
+    safe: bool = False
+    approved: bool = False
+
+    def awaited_under(self, op: Op) -> "Slot":
+        """The call when it is begun, for the first time or anew."""
+        return replace(self, op=op, key=self.key or op)
 
 
 @dataclass(frozen=True, slots=True)

@@ -36,7 +36,8 @@ class Run:
         nudged: The model was told once that its reply was empty.
         corrections: How often the model was told that its typed answer has a flaw.
         overflowed: The history was made smaller because a provider found it too long, and no reply came since.
-        deadline: The timer that ends the run, where it has one.
+        deadline: The timer that ends the run, where it has one that has not run out.
+        timeout: Seconds the run may take; None: any number.
         preset: Which of the agent's presets is asked, from 0.
     """
 
@@ -56,6 +57,7 @@ class Run:
     corrections: int = 0
     overflowed: bool = False
     deadline: Op | None = None
+    timeout: float | None = None
     preset: int = 0
 
     @property

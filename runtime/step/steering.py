@@ -1,4 +1,4 @@
-"""What comes from outside a run: pauses, stops, and the end of its time."""
+"""What comes from outside a run: pauses, stops, and the end of its time. Each of them holds in a next life too."""
 
 from dataclasses import replace
 
@@ -6,7 +6,7 @@ from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from .asking import ask
 from .boundary import enter
-from .effects import Moved, Notify
+from .effects import Commit, Moved, Notify
 from .ending import finish, finish_without_model, interrupt, wind_down
 from .events import DeadlinePassed, PauseAsked, Resumed, Stopped
 from .phases import Ask, Asking, Paused, WindingDown
@@ -32,22 +32,22 @@ def resume(state: AgentState, doing: Paused, _: Resumed) -> Moved:
     state = replace(state, pause=None)
     told = Notify(NoticeType.AGENT, "resumed", "goes on")
     state, effects = enter(state) if doing.was is None else ask(state, doing.was)
-    return state, (told, *effects)
+    return state, (told, Commit(), *effects)
 
 
 def ask_pause(state: AgentState, _: object, event: PauseAsked) -> Moved:
     """Remember to pause at the next boundary."""
-    return replace(state, pause=event.reason), ()
+    return replace(state, pause=event.reason), (Commit(),)
 
 
 def resume_asking(state: AgentState, doing: Asking, _: Resumed) -> Moved:
     """The pause is over, and an answer that is on its way may not know it yet."""
-    return replace(state, pause=None, doing=replace(doing, ask=replace(doing.ask, resumed=True))), ()
+    return replace(state, pause=None, doing=replace(doing, ask=replace(doing.ask, resumed=True))), (Commit(),)
 
 
 def forget_pause(state: AgentState, _: object, __: Resumed) -> Moved:
     """The pause that was asked for is no longer wanted."""
-    return replace(state, pause=None), ()
+    return replace(state, pause=None), (Commit(),)
 
 
 def stop(state: AgentState, _: object, event: Stopped) -> Moved:
