@@ -85,9 +85,11 @@ class AgentChannel:
         self._link = link
         self._recipients: dict[MessageId, AgentId] = {}
 
-    async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:
+    async def send(
+        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+    ) -> Receipt:
         """Send one message and wait until it is accepted or refused; watchers see which."""
-        receipt = await self._sender.send(recipient, body, reply_to=reply_to)
+        receipt = await self._sender.send(recipient, body, reply_to=reply_to, message=message)
         self._recipients[receipt.id] = recipient
         if len(self._recipients) > KEPT_RECIPIENTS:
             del self._recipients[next(iter(self._recipients))]

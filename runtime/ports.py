@@ -83,8 +83,13 @@ class SupervisorLink(Protocol):
 class Channel(Protocol):
     """An agent's way to its peers, as its tools see it."""
 
-    async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:
+    async def send(
+        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+    ) -> Receipt:
         """Send one message and wait until it is accepted or refused.
+
+        `message` is its id where it may be sent again, as by a tool that runs again after a crash
+        (`ToolContext.message_to`); None: one is made.
 
         Raises:
             AgentUnknown: There is no such agent, with near names.

@@ -108,7 +108,9 @@ def revised(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[AgentSt
         told = Notify(NoticeType.TOOL, "failed", f"{call.name}: {output}", {"tool": call.name})
         return state, Slot(call, fact.signature, None, output, digest=output, quiet=True), (told,)
     data: dict[str, Json] = {"revision": revision.plan.revision, "plan": revision.plan.status_text()}
-    effects = (Notify(NoticeType.STEP, "plan_revision", revision.text.partition("\n")[0], data),) if revision.changed else ()
+    effects = (
+        (Notify(NoticeType.STEP, "plan_revision", revision.text.partition("\n")[0], data),) if revision.changed else ()
+    )
     state = replace(state, run=replace(run, plan=revision.plan))
     return state, Slot(call, fact.signature, None, revision.text, digest=revision.text), effects
 

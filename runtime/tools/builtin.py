@@ -137,7 +137,8 @@ def waiting(seconds: float, senders: tuple[AgentId, ...], before: str) -> ToolOu
 async def sent(context: ToolContext, name: str, body: str, reply_to: str) -> ToolOutput:
     """Send one message and say what became of it."""
     try:
-        receipt = await context.channel.send(AgentId(name), body, reply_to)
+        recipient = AgentId(name)
+        receipt = await context.channel.send(recipient, body, reply_to, context.message_to(recipient))
     except RunError as error:
         return ToolOutput.failure(str(error))
     return reported(receipt)

@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Self, Union, get_args, get_origin
 
-from ...protocols.ids import AgentId, Incarnation, RunId
+from ...protocols.ids import AgentId, Incarnation, MessageId, RunId
 from ..ports import Channel
 
 __all__ = ("ToolContext", "ToolOutput", "WaitAsked", "wants_context")
@@ -39,7 +39,12 @@ class ToolOutput:
 
 @dataclass(frozen=True, slots=True)
 class ToolContext:
-    """What a tool may know and use; a parameter annotated with it is filled in and hidden from the model."""
+    """What a tool may know and use; a parameter annotated with it is filled in and hidden from the model.
+
+    Attributes:
+        incarnation: The agent's life in which the call runs.
+        call: Names the call within its agent's lives: the same when a `safe` tool runs again after a crash.
+    """
 
     agent: AgentId
     incarnation: Incarnation
@@ -47,6 +52,10 @@ class ToolContext:
     step: int
     call: int
     channel: Channel
+
+    def message_to(self, recipient: AgentId) -> MessageId:
+        """The id of the one message this call sends to `recipient`: sent again after a crash, it is the same message."""
+        return MessageId(f"{self.run}.{self.call}.{recipient}")
 
 
 def wants_context(hint: object) -> bool:

@@ -26,7 +26,9 @@ pytestmark = pytest.mark.anyio
 class LoneChannel:
     """The channel of an agent without peers."""
 
-    async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:  # noqa: ARG002
+    async def send(
+        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+    ) -> Receipt:
         raise AgentUnknown(name=recipient)
 
     async def receipt(self, message: MessageId) -> Receipt | None: ...

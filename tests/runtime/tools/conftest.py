@@ -12,7 +12,9 @@ from amrita_fleet.runtime.tools.output import ToolContext
 class LoneChannel:
     """The channel of an agent without peers."""
 
-    async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:  # noqa: ARG002
+    async def send(
+        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+    ) -> Receipt:
         raise AgentUnknown(name=recipient)
 
     async def receipt(self, message: MessageId) -> Receipt | None: ...

@@ -32,12 +32,14 @@ class ListedChannel:
     answers: dict[str, Answer] = field(default_factory=dict)
     sent: list[tuple[str, str, str]] = field(default_factory=list)
 
-    async def send(self, recipient: AgentId, body: str, reply_to: str = "") -> Receipt:
+    async def send(
+        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+    ) -> Receipt:
         if recipient not in self.answers:
             raise AgentUnknown(name=recipient, near=tuple(self.answers)[:1])
         state, refusal = self.answers[recipient]
         self.sent.append((recipient, body, reply_to))
-        return Receipt(MessageId(f"m{len(self.sent)}"), recipient, state, refusal)
+        return Receipt(message or MessageId(f"m{len(self.sent)}"), recipient, state, refusal)
 
     async def receipt(self, message: MessageId) -> Receipt | None: ...
 
