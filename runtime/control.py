@@ -3,7 +3,7 @@
 from typing import Protocol
 
 from ..protocols.ids import AgentId
-from .errors import SuspensionRefused
+from .stream_errors import SuspensionRefused
 from .suspension import Suspension
 
 __all__ = ("POINTS", "AgentControl", "Control", "Controls")

@@ -22,18 +22,14 @@ FleetError                       protocols/errors.py
     ├── HookFailed               a hook that raised, came too late or decided what it cannot
     ├── ApprovalUnknown (LookupError) nobody is asked about it, or no longer
     ├── NumberInvalid (ValueError) a number with which nothing can be done
-    ├── StreamExpected (TypeError) something else where a stream is needed
-    ├── StreamMisused (RuntimeError) a stream in a second loop, or with a second reader or run
-    ├── StreamClosed (RuntimeError) nothing more goes this way
-    ├── StreamFull (TimeoutError) nobody read in time
-    ├── SuspensionRefused (RuntimeError) the producer will not stand still for this request
-    ├── SuspendTimedOut (TimeoutError) it did not come to such a point in time
     ├── Fenced                   a newer life has the stream
     ├── JournalConflict          a number of a stream that is taken, or comes too early
     ├── JournalUnavailable       the journal does not answer now
     ├── JournalInvalid           no journal, or not one for us
+    ├── RecordInvalid            a record of a stream that cannot be read, or be so
     ├── Unpicklable (TypeError)  something that cannot go to another process
-    └── SystemUnavailable        Ray could not be started or reached
+    ├── SystemUnavailable        Ray could not be started or reached
+    └── (of streams)             runtime/stream_errors.py
 """
 
 from ..protocols.errors import FleetError
@@ -58,15 +54,10 @@ __all__ = (
     "PeerUnreachable",
     "PlanInvalid",
     "QueueFull",
+    "RecordInvalid",
     "RunError",
     "RunUnknown",
     "SelfAddressed",
-    "StreamClosed",
-    "StreamExpected",
-    "StreamFull",
-    "StreamMisused",
-    "SuspendTimedOut",
-    "SuspensionRefused",
     "SystemUnavailable",
     "TaskInvalid",
     "ToolInvalid",
@@ -280,66 +271,6 @@ class NumberInvalid(RunError, ValueError):
         self.reason = reason
 
 
-class StreamExpected(RunError, TypeError):
-    """Something of the type `given` where a stream is needed; a mock would hang instead of ending."""
-
-    def __init__(self, *, given: str) -> None:
-        """Keep the facts."""
-        super().__init__(f"A stream must be a SuspendObjectStream, not {given}: make one and give it here.")
-        self.given = given
-
-
-class StreamMisused(RunError, RuntimeError):
-    """A stream serves one loop, one run and one reader each way; `reason` says which of them is a second one."""
-
-    def __init__(self, *, reason: str) -> None:
-        """Keep the facts."""
-        super().__init__(f"This stream cannot be used so: {reason}.")
-        self.reason = reason
-
-
-class StreamClosed(RunError, RuntimeError):
-    """Nothing more goes this way through the stream, because of `reason`."""
-
-    def __init__(self, *, reason: str) -> None:
-        """Keep the facts."""
-        super().__init__(f"The stream takes no more: {reason}.")
-        self.reason = reason
-
-
-class StreamFull(RunError, TimeoutError):
-    """The producer took nothing for so many `seconds`, and its queue is full."""
-
-    retryable = True
-
-    def __init__(self, *, seconds: float) -> None:
-        """Keep the facts."""
-        super().__init__(f"The producer took nothing for {seconds:g} s, and its queue is full: send again later.")
-        self.seconds = seconds
-
-
-class SuspensionRefused(RunError, RuntimeError):
-    """The producer will not stand still for this request, because of `reason`."""
-
-    def __init__(self, *, reason: str) -> None:
-        """Keep the facts."""
-        super().__init__(f"There will be no such suspension: {reason}.")
-        self.reason = reason
-
-
-class SuspendTimedOut(RunError, TimeoutError):
-    """In so many `seconds` the producer came to no point with one of the `tags` (none: any). It was not suspended."""
-
-    retryable = True
-
-    def __init__(self, *, tags: tuple[str, ...], seconds: float) -> None:
-        """Keep the facts."""
-        where = " or ".join(tags) or "any point"
-        super().__init__(f"The producer did not come to {where} within {seconds:g} s; it was not suspended.")
-        self.tags = tags
-        self.seconds = seconds
-
-
 class ToolServerFailed(RunError):
     """The MCP server named `server` cannot be used, because of `reason`."""
 
@@ -369,7 +300,8 @@ class JournalConflict(RunError):
     def __init__(self, *, stream: str, number: int, last: int) -> None:
         """Keep the facts."""
         fault = f"has something else as number {number}" if number <= last else f"ends at {last}, so {number} is early"
-        super().__init__(f"The stream {stream!r} {fault}; this is a bug in Amrita Fleet, or the journal is an old copy.")
+        causes = "this is a bug in Amrita Fleet, or the journal is an old copy"
+        super().__init__(f"The stream {stream!r} {fault}; {causes}.")
         self.stream = stream
         self.number = number
         self.last = last
@@ -394,6 +326,18 @@ class JournalInvalid(RunError):
         """Keep the facts."""
         super().__init__(f"{where} cannot be the journal: {reason.rstrip('.')}.")
         self.where = where
+        self.reason = reason
+
+
+class RecordInvalid(RunError):
+    """Record `number` of the `stream` is not what this program would have written, because of `reason`."""
+
+    def __init__(self, *, stream: str, number: int, reason: str) -> None:
+        """Keep the facts."""
+        advice = "Go on with the version and the description of the agent that wrote it, or drop the stream"
+        super().__init__(f"Record {number} of the stream {stream!r} cannot be used: {reason.rstrip('.')}. {advice}.")
+        self.stream = stream
+        self.number = number
         self.reason = reason
 
 

@@ -3,7 +3,7 @@
 import asyncio
 from typing import TYPE_CHECKING, Generic, Self, TypeVar
 
-from .errors import StreamClosed, StreamMisused
+from .stream_errors import StreamClosed, StreamMisused
 
 if TYPE_CHECKING:
     from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream

@@ -9,8 +9,9 @@ import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 
 from .control import AgentControl
-from .errors import NumberInvalid, StreamClosed, StreamExpected, StreamFull, StreamMisused, SuspensionRefused
+from .errors import NumberInvalid
 from .lane import Home, Lane, Reader
+from .stream_errors import StreamClosed, StreamExpected, StreamFull, StreamMisused, SuspensionRefused
 from .suspension import Suspension, check_seconds
 
 __all__ = ("SuspendObjectStream", "expect_stream")

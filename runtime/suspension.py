@@ -6,7 +6,8 @@ awaits `point(tag)`, which returns at once unless somebody asked it to stand the
 
 import asyncio
 
-from .errors import NumberInvalid, SuspendTimedOut, SuspensionRefused
+from .errors import NumberInvalid
+from .stream_errors import SuspendTimedOut, SuspensionRefused
 
 __all__ = ("Suspension", "check_seconds")
 

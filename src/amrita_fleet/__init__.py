@@ -61,6 +61,8 @@ if TYPE_CHECKING:
     from .runtime.errors import FleetClosed as FleetClosed
     from .runtime.errors import HookFailed as HookFailed
     from .runtime.errors import InvalidMove as InvalidMove
+    from .runtime.errors import JournalInvalid as JournalInvalid
+    from .runtime.errors import JournalUnavailable as JournalUnavailable
     from .runtime.errors import NameInvalid as NameInvalid
     from .runtime.errors import NamesInvalid as NamesInvalid
     from .runtime.errors import NameTaken as NameTaken
@@ -71,12 +73,6 @@ if TYPE_CHECKING:
     from .runtime.errors import RunError as RunError
     from .runtime.errors import RunUnknown as RunUnknown
     from .runtime.errors import SelfAddressed as SelfAddressed
-    from .runtime.errors import StreamClosed as StreamClosed
-    from .runtime.errors import StreamExpected as StreamExpected
-    from .runtime.errors import StreamFull as StreamFull
-    from .runtime.errors import StreamMisused as StreamMisused
-    from .runtime.errors import SuspendTimedOut as SuspendTimedOut
-    from .runtime.errors import SuspensionRefused as SuspensionRefused
     from .runtime.errors import SystemUnavailable as SystemUnavailable
     from .runtime.errors import TaskInvalid as TaskInvalid
     from .runtime.errors import ToolInvalid as ToolInvalid
@@ -105,6 +101,12 @@ if TYPE_CHECKING:
     from .runtime.step.plan import Plan as Plan
     from .runtime.step.strategies import BuiltinStrategy as BuiltinStrategy
     from .runtime.stream import SuspendObjectStream as SuspendObjectStream
+    from .runtime.stream_errors import StreamClosed as StreamClosed
+    from .runtime.stream_errors import StreamExpected as StreamExpected
+    from .runtime.stream_errors import StreamFull as StreamFull
+    from .runtime.stream_errors import StreamMisused as StreamMisused
+    from .runtime.stream_errors import SuspendTimedOut as SuspendTimedOut
+    from .runtime.stream_errors import SuspensionRefused as SuspensionRefused
     from .runtime.supervision.account import Account as Account
     from .runtime.system import Stopped as Stopped
     from .runtime.tools.output import ToolContext as ToolContext
@@ -146,6 +148,8 @@ __all__ = (
     "HookFailed",
     "Hooks",
     "InvalidMove",
+    "JournalInvalid",
+    "JournalUnavailable",
     "LLMConfig",
     "Limit",
     "LimitReached",
@@ -272,6 +276,8 @@ _HOMES = {
         "FleetClosed",
         "HookFailed",
         "InvalidMove",
+        "JournalInvalid",
+        "JournalUnavailable",
         "NameInvalid",
         "NameTaken",
         "NamesInvalid",
@@ -282,12 +288,6 @@ _HOMES = {
         "RunError",
         "RunUnknown",
         "SelfAddressed",
-        "StreamClosed",
-        "StreamExpected",
-        "StreamFull",
-        "StreamMisused",
-        "SuspendTimedOut",
-        "SuspensionRefused",
         "SystemUnavailable",
         "TaskInvalid",
         "ToolInvalid",
@@ -316,6 +316,14 @@ _HOMES = {
     "runtime.step.plan": ("Node", "NodeStatus", "Plan"),
     "runtime.step.strategies": ("BuiltinStrategy",),
     "runtime.stream": ("SuspendObjectStream",),
+    "runtime.stream_errors": (
+        "StreamClosed",
+        "StreamExpected",
+        "StreamFull",
+        "StreamMisused",
+        "SuspendTimedOut",
+        "SuspensionRefused",
+    ),
     "runtime.supervision.account": ("Account",),
     "runtime.system": ("Stopped",),
     "runtime.tools.output": ("ToolContext", "ToolOutput"),

@@ -11,8 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.runtime.clock import settle
-from amrita_fleet.runtime.errors import (
-    NumberInvalid,
+from amrita_fleet.runtime.errors import NumberInvalid
+from amrita_fleet.runtime.stream import SuspendObjectStream, expect_stream
+from amrita_fleet.runtime.stream_errors import (
     StreamClosed,
     StreamExpected,
     StreamFull,
@@ -20,7 +21,6 @@ from amrita_fleet.runtime.errors import (
     SuspendTimedOut,
     SuspensionRefused,
 )
-from amrita_fleet.runtime.stream import SuspendObjectStream, expect_stream
 
 pytestmark = pytest.mark.anyio
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from amrita_fleet import FleetError
 from amrita_fleet.runtime.clock import settle
-from amrita_fleet.runtime.errors import NumberInvalid, SuspendTimedOut, SuspensionRefused
+from amrita_fleet.runtime.errors import NumberInvalid
+from amrita_fleet.runtime.stream_errors import SuspendTimedOut, SuspensionRefused
 from amrita_fleet.runtime.suspension import Suspension
 
 pytestmark = pytest.mark.anyio

@@ -1,0 +1,1 @@
+"""Where records outlive the processes that made them: in memory for tests, in SQLite, in PostgreSQL."""
