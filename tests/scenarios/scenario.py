@@ -121,22 +121,22 @@ class Peer(Part):
 
 
 class Act(Strict):
-    """What a person does once notices are seen, one after the other; several acts in this order.
+    """One thing that a person does.
 
     Attributes:
-        at: The notices, after those waited for before.
+        at: Notices that are seen first, one after the other, after those waited for before; none: at once.
         of: To whom; None: to the scenario's own agent.
         send: Sends it a message.
         ask: Gives it a task.
         pause: Why it shall pause.
         stop: Why it shall stop.
         resume: Lets it go on.
-        allow: Allows the call that the last of the notices is about.
+        allow: Allows the call that the last notice waited for is about.
         refuse: Why that call shall not run.
         open: Lets a call of the tool `gate` with this name end.
     """
 
-    at: Annotated[Sights, BeforeValidator(listed)]
+    at: Annotated[list[Seen], BeforeValidator(listed)] = []
     of: str | None = None
     send: str | None = None
     ask: str | None = None
@@ -148,9 +148,9 @@ class Act(Strict):
     open: str | None = None
 
     @model_validator(mode="after")
-    def _acts(self) -> "Act":
-        if self.model_fields_set <= {"at", "of"}:
-            raise ValueError("a person who does nothing can be left out")
+    def _one(self) -> "Act":
+        if len(self.model_fields_set - {"at", "of"}) != 1:
+            raise ValueError("a person does one thing at a time")
         return self
 
 

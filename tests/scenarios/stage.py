@@ -156,7 +156,7 @@ class Stage:
         for act in scene.scenario.person:
             for sight in act.at:
                 place = await self._awaited(scene, sight, place + 1)
-            await self._act(scene, act, scene.notices[place])
+            await self._act(scene, act, place)
         await scene.until("the end of the runs", scene.ended)
         scene.awaited = "the outcomes"
         return {run.id: await run.outcome() for run in scene.runs}
@@ -171,24 +171,26 @@ class Stage:
         await scene.until(f"the notice {sight}", lambda: bool(found()))
         return found()[0]
 
-    async def _act(self, scene: Scene, act: Act, seen: Notice) -> None:
+    async def _act(self, scene: Scene, act: Act, place: int) -> None:
+        """Do what a person does; `place` is that of the last notice waited for."""
         fleet, whom = self._fleet, act.of or scene.scenario.name
-        if act.send is not None:
-            await fleet.send(whom, act.send)
-        if act.ask is not None:
-            scene.runs.append(await fleet.start(whom, act.ask))
-        if act.pause is not None:
-            await fleet.pause(whom, act.pause)
-        if act.stop is not None:
-            await fleet.stop(whom, reason=act.stop)
-        if act.resume:
-            await fleet.resume(whom)
-        if act.allow:
-            await fleet.approvals.allow(str(seen.data["id"]))
-        if act.refuse is not None:
-            await fleet.approvals.refuse(str(seen.data["id"]), act.refuse)
-        if act.open is not None:
-            scene.gate.let(act.open)
+        match act:
+            case Act(send=str(body)):
+                await fleet.send(whom, body)
+            case Act(ask=str(task)):
+                scene.runs.append(await fleet.start(whom, task))
+            case Act(pause=str(reason)):
+                await fleet.pause(whom, reason)
+            case Act(stop=str(reason)):
+                await fleet.stop(whom, reason=reason)
+            case Act(resume=True):
+                await fleet.resume(whom)
+            case Act(allow=True):
+                await fleet.approvals.allow(str(scene.notices[place].data["id"]))
+            case Act(refuse=str(reason)):
+                await fleet.approvals.refuse(str(scene.notices[place].data["id"]), reason)
+            case _:
+                scene.gate.let(str(act.open))
 
 
 def kind(notice: Notice) -> str:

@@ -101,6 +101,7 @@ MISSPELT: Mapping[str, Mapping[str, Any]] = {
     "peer": {**PLAIN, "peers": {"bob": {"model": [{"say": "x"}], "name": "bob"}}},
     "person": {**PLAIN, "person": [{"at": "tool.started", "shout": "x"}]},
     "idle person": {**PLAIN, "person": [{"at": "tool.started"}]},
+    "hasty person": {**PLAIN, "person": [{"at": "tool.started", "send": "x", "stop": "y"}]},
     "expectation": expecting(outcomes="answered"),
     "request": expecting(requests=[{"nth": 1, "show": ["x"]}]),
     "empty request": expecting(requests=[{"nth": 1}]),
