@@ -62,7 +62,7 @@ async def test_a_spawn_is_undone_when_a_server_cannot_be_used(make_fleet: MakeFl
     bad = McpStdio("bad", sys.executable, ("-c", "raise SystemExit('no licence')"))
     async with make_fleet() as fleet:
         both = Agent(preset=scripted(), servers=(desk, bad))
-        with pytest.raises(ToolServerFailed, match="'bad' cannot be used: .* its last words: no licence") as failed:
+        with pytest.raises(ToolServerFailed, match=r"'bad' cannot be used: .* its last words: no licence") as failed:
             await fleet.spawn(both, ["ana", "bob"])
         assert failed.value.server == "bad"
         assert pids(desk) == []

@@ -11,7 +11,7 @@ from ....protocols.messages import Json
 from ....protocols.providers.base import ToolSchema
 from ...errors import ToolServerFailed
 from ..output import ToolOutput
-from ..servers import McpServer
+from ..servers import McpHttp, McpServer
 from .results import output_of
 from .transport import Trace, transport_to
 
@@ -160,7 +160,8 @@ class Connection:
             case OSError(filename=str()):
                 what = f"it cannot be started: {error.strerror}: {error.filename!r}"
             case _:
-                what = f"it did not begin as an MCP server does: {gist(error)}"
+                where = f" at {self._server.url}" if isinstance(self._server, McpHttp) else ""
+                what = f"it did not begin as an MCP server does{where}: {gist(error)}"
         return self._with_words(what)
 
     def _with_words(self, what: str) -> str:

@@ -34,6 +34,7 @@ WORDS_PATIENCE = 1.0
 READ_TIMEOUT = 300.0
 """Seconds that a stream of the server's own may be silent, at least."""
 
+BAD_REQUEST = 400
 NOT_FOUND = 404
 SESSION = "mcp-session-id"
 
@@ -85,9 +86,10 @@ class Trace:
             self.left = True
 
     async def found(self, response: "Response") -> None:
-        """Look at an HTTP answer: to a request of a session, 404 says that the session is gone."""
-        if response.status_code == NOT_FOUND and SESSION in response.request.headers:
-            self.forgotten = True
+        """Look at an HTTP answer: whether it says that our session is gone, by 404, or by 400 and in words."""
+        if SESSION not in response.request.headers or response.status_code not in {BAD_REQUEST, NOT_FOUND}:
+            return
+        self.forgotten |= response.status_code == NOT_FOUND or b"session" in (await response.aread()).lower()
 
 
 class Heard:

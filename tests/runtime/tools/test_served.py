@@ -27,7 +27,7 @@ class Shelf:
     def __init__(self, offers: Mapping[str, tuple[str, ...]]) -> None:
         self.offers = offers
 
-    async def acquire(self, holder: Holder, server: McpServer) -> tuple[ToolSchema, ...]:
+    async def acquire(self, holder: Holder, server: McpServer) -> tuple[ToolSchema, ...]:  # noqa: ARG002
         if server.name not in self.offers:
             raise ToolServerFailed(server=server.name, reason="it is not there")
         return tuple(ToolSchema(name, f"What {name} does.", ANY) for name in self.offers[server.name])

@@ -1,11 +1,11 @@
 """How MCP servers are described, and what no description may be."""
 
 import pickle
+from collections.abc import Callable
 
 import pytest
 
 from amrita_fleet import McpHttp, McpStdio, PresetInvalid, Secret, create_agent
-from amrita_fleet.protocols.presets import Strict
 
 
 def test_values_may_be_texts_secrets_or_names_of_variables() -> None:
@@ -28,6 +28,12 @@ def test_equal_descriptions_are_one_key_also_in_another_process() -> None:
 def test_one_can_be_read_from_plain_data() -> None:
     read = McpHttp.parse({"name": "a", "url": "https://x.org/mcp", "headers": {"K": "env:T"}, "tools": ["t"]})
     assert read == McpHttp("a", "https://x.org/mcp", headers={"K": Secret.from_env("T")}, tools=("t",))
+
+
+GOOD: dict[Callable[..., object], dict[str, object]] = {
+    McpStdio: {"name": "a", "command": "x"},
+    McpHttp: {"name": "a", "url": "https://x.org/mcp"},
+}
 
 
 @pytest.mark.parametrize(
@@ -56,11 +62,10 @@ def test_one_can_be_read_from_plain_data() -> None:
     ],
 )
 def test_what_cannot_work_is_refused_by_the_fields_name(
-    cls: type[Strict], given: dict[str, object], field: str
+    cls: Callable[..., object], given: dict[str, object], field: str
 ) -> None:
-    good = {"name": "a", "command": "x"} if cls is McpStdio else {"name": "a", "url": "https://x.org/mcp"}
     with pytest.raises(PresetInvalid, match=field) as refused:
-        cls(**(good | given))
+        cls(**(GOOD[cls] | given))
     assert refused.value.field == field
     assert "sesame" not in str(refused.value)
 

@@ -1,13 +1,17 @@
-"""An MCP server for tests, made with the official SDK; run as a program, it speaks over its standard input and output."""
+"""An MCP server for tests, made with the official SDK; it speaks over its standard input and output,
+or, run with a port and a key, over HTTP."""
 
 import asyncio
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
+import uvicorn
 from mcp.server.mcpserver import Image, MCPServer
 from mcp.server.mcpserver.exceptions import ToolError
 from pydantic import BaseModel
+from starlette.responses import Response
 
 desk = MCPServer("desk")
 
@@ -68,5 +72,23 @@ def crash() -> str:
     os._exit(3)
 
 
+def serve(port: int, key: str) -> None:
+    """Listen on 127.0.0.1, for those who know the key."""
+
+    async def app(scope: Any, receive: Any, send: Any) -> None:  # noqa: ANN401  what ASGI passes
+        given = dict(scope.get("headers", ())).get(b"x-key", b"").decode()
+        if scope["type"] == "http" and given != key:
+            await Response("no", 401)(scope, receive, send)
+        else:
+            await inner(scope, receive, send)
+
+    inner = desk.streamable_http_app()
+    uvicorn.run(app, host="127.0.0.1", port=port)
+
+
 if __name__ == "__main__":
-    desk.run("stdio")
+    match sys.argv[1:]:
+        case [port, key] if port.isdigit():
+            serve(int(port), key)
+        case _:
+            desk.run("stdio")
