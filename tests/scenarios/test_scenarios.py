@@ -14,10 +14,10 @@ from .scenario import Scenario, scenarios
 from .stage import Played, Stage
 
 System = Literal["local", "ray"]
+Results = Mapping[str, Played | BaseException]
 
 AT_ONCE: Mapping[System, int] = {"local": 100, "ray": 3}
 """Agents brought up at a time; on Ray each takes a core for a second."""
-
 
 TIME_ON_RAY = 400
 """Seconds for all scenarios on Ray, which the first test takes: about one for each agent, more where much else runs."""
@@ -29,19 +29,20 @@ every = [pytest.param(each, id=each.name, marks=[pytest.mark.slow] if each.slow 
 @pytest.mark.parametrize(
     "system", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.timeout(TIME_ON_RAY)])]
 )
-def test_a_scenario_holds(system: System, scenario: Scenario, played: Callable[[System], Mapping[str, Played]]) -> None:
-    found = complaints(scenario, played(system)[scenario.name])
+def test_a_scenario_holds(system: System, scenario: Scenario, played: Callable[[System], Results]) -> None:
+    result = played(system)[scenario.name]
+    if isinstance(result, BaseException):
+        raise result
+    found = complaints(scenario, result)
     assert not found, "\n".join((scenario.why, *found))
 
 
 @pytest.fixture(scope="module")
-def played(
-    request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory
-) -> Callable[[System], Mapping[str, Played]]:
+def played(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Callable[[System], Results]:
     """What came of the scenarios on a system, by name; they are played when it is first asked."""
-    done: dict[System, Mapping[str, Played]] = {}
+    done: dict[System, Results] = {}
 
-    def on(system: System) -> Mapping[str, Played]:
+    def on(system: System) -> Results:
         if system not in done:
             if system == "ray":
                 request.getfixturevalue("ray_cluster")
@@ -61,8 +62,8 @@ def selected(session: pytest.Session, system: System) -> Iterator[Scenario]:
                 yield scenario
 
 
-async def play(system: System, asked: tuple[Scenario, ...], folder: Path) -> Mapping[str, Played]:
-    """Play scenarios, all at once."""
+async def play(system: System, asked: tuple[Scenario, ...], folder: Path) -> Results:
+    """Play scenarios, all at once; one that cannot be played spoils no other."""
     async with Fleet(system=system) as fleet, Stage(fleet, folder, AT_ONCE[system]) as stage:
-        played = await asyncio.gather(*map(stage.play, asked))
-    return {scenario.name: each for scenario, each in zip(asked, played, strict=True)}
+        results = await asyncio.gather(*map(stage.play, asked), return_exceptions=True)
+    return {scenario.name: result for scenario, result in zip(asked, results, strict=True)}
