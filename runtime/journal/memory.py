@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ..clock import SystemClock
 from ..errors import JournalUnavailable
 from ..ports import Clock, Record
-from .rules import Head, Retention, check_stream, claimed, numbered, unwritten
+from .rules import RETENTION, Head, Retention, check_number, check_stream, claimed, numbered, unwritten
 
 __all__ = ("MemoryJournal",)
 
@@ -14,7 +14,7 @@ __all__ = ("MemoryJournal",)
 class Stream:
     """Its head, its records by number in order, and when each was written (Unix seconds)."""
 
-    head: Head = Head()
+    head: Head = field(default_factory=Head)
     records: dict[int, Record] = field(default_factory=dict[int, Record])
     written: dict[int, float] = field(default_factory=dict[int, float])
 
@@ -26,7 +26,7 @@ class MemoryJournal:
         broken: Why it does not answer, for tests of what happens then; while it is empty, it does.
     """
 
-    def __init__(self, *, retention: Retention = Retention(), clock: Clock | None = None) -> None:
+    def __init__(self, *, retention: Retention = RETENTION, clock: Clock | None = None) -> None:
         """Begin without streams.
 
         Args:
@@ -40,7 +40,7 @@ class MemoryJournal:
 
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim the stream for this life and read it; see `Journal.open`."""
-        self._answer(stream)
+        self._answer(stream, incarnation)
         kept = self._streams.get(stream, Stream())
         kept.head = claimed(stream, kept.head, incarnation)
         self._streams[stream] = kept
@@ -50,7 +50,7 @@ class MemoryJournal:
         self, stream: str, incarnation: int, first: int, records: tuple[bytes, ...], *, snapshot: bool = False
     ) -> None:
         """Add records, all or none; see `Journal.append`."""
-        self._answer(stream)
+        self._answer(stream, incarnation)
         offered = numbered(incarnation, first, records, snapshot=snapshot)
         kept = self._streams.get(stream, Stream())
         fresh = unwritten(stream, kept.head, incarnation, offered, kept.records)
@@ -65,6 +65,7 @@ class MemoryJournal:
     async def read(self, stream: str, after: int = 0) -> tuple[Record, ...]:
         """All records that are still there with numbers above `after`."""
         self._answer(stream)
+        check_number(after, least=0)
         kept = self._streams.get(stream, Stream())
         return tuple([record for record in kept.records.values() if record.number > after])
 
@@ -81,8 +82,9 @@ class MemoryJournal:
     async def aclose(self) -> None:
         """Nothing: another life may want to read it."""
 
-    def _answer(self, stream: str | None = None) -> None:
-        """Refuse names that cannot be, and every call while this is broken."""
+    def _answer(self, stream: str | None = None, incarnation: int = 1) -> None:
+        """Refuse names and lives that cannot be, and every call while this is broken."""
+        check_number(incarnation)
         if stream is not None:
             check_stream(stream)
         if self.broken:

@@ -6,10 +6,25 @@ from typing import NamedTuple
 from ..errors import Fenced, JournalConflict
 from ..ports import Record
 
-__all__ = ("NAME_LIMIT", "RECORD_LIMIT", "Head", "Retention", "check_stream", "claimed", "numbered", "unwritten")
+__all__ = (
+    "NAME_LIMIT",
+    "NUMBER_LIMIT",
+    "RECORD_LIMIT",
+    "RETENTION",
+    "Head",
+    "Retention",
+    "check_number",
+    "check_stream",
+    "claimed",
+    "numbered",
+    "unwritten",
+)
 
 NAME_LIMIT = 300
 """Characters of a stream's name."""
+
+NUMBER_LIMIT = 2**63
+"""No life and no record has a number as high as that."""
 
 RECORD_LIMIT = 128 * 2**20
 """Bytes of one record; far below what databases refuse, far above what an agent says."""
@@ -24,6 +39,10 @@ class Retention(NamedTuple):
 
     age: float = 7 * 86_400.0
     size: int = 16 * 2**20
+
+
+RETENTION = Retention()
+"""A week, and 16 MiB of each stream."""
 
 
 class Head(NamedTuple):
@@ -44,15 +63,22 @@ def check_stream(stream: str) -> None:
         raise ValueError(f"{stream!r:.400} cannot name a stream: use up to {NAME_LIMIT} printable characters.")
 
 
+def check_number(number: int, *, least: int = 1) -> None:
+    """Refuse numbers of lives and records that cannot be, or that not every database can hold.
+
+    Raises:
+        ValueError: It is such a number.
+    """
+    if not least <= number < NUMBER_LIMIT:
+        raise ValueError(f"There is no life and no record of the number {number}.")
+
+
 def claimed(stream: str, head: Head, incarnation: int) -> Head:
     """The head of a stream that this life has opened.
 
     Raises:
         Fenced: A newer life has it.
-        ValueError: There is no such life.
     """
-    if incarnation < 1:
-        raise ValueError(f"Lives are numbered from 1, not {incarnation}.")
     if incarnation < head.incarnation:
         raise Fenced(stream=stream, incarnation=incarnation, newest=head.incarnation)
     return head._replace(incarnation=incarnation)
@@ -64,8 +90,9 @@ def numbered(incarnation: int, first: int, records: tuple[bytes, ...], *, snapsh
     Raises:
         ValueError: There can be no such records.
     """
-    if first < 1:
-        raise ValueError(f"Records are numbered from 1, not {first}.")
+    check_number(first)
+    check_number(first + len(records))
+    check_number(incarnation)
     if snapshot and len(records) != 1:
         raise ValueError(f"A snapshot is one record, not {len(records)}.")
     if any(len(data) > RECORD_LIMIT for data in records):

@@ -1,0 +1,46 @@
+"""Which journal a fleet gets, and where it is when nobody says."""
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from ..ports import Journal
+from .memory import MemoryJournal
+
+__all__ = ("default_path", "open_journal")
+
+
+def open_journal(url: str | Path | None, *, create: bool = True) -> Journal:
+    """The journal at a URL or path. A database is not opened before the first call.
+
+    Args:
+        url: A path or `sqlite:///path`, `postgresql://user:password@host:port/database`, or None: one in memory.
+        create: Whether a missing file or an empty database becomes a journal. Not where one must be there already.
+
+    Raises:
+        JournalInvalid: The URL is none, or of something else.
+    """
+    if url is None:
+        return MemoryJournal()
+    from .sql import SqlJournal
+
+    return SqlJournal(url, create=create)
+
+
+def default_path(fleet: str, *, environ: Mapping[str, str], home: Path) -> Path:
+    """Where a fleet's journal is when nobody says: in the user's folder for what programs keep.
+
+    Args:
+        fleet: The fleet's name.
+        environ: The environment, for `XDG_STATE_HOME`; one that is no absolute path does not count.
+        home: The user's home.
+
+    Raises:
+        ValueError: The name cannot be that of a file.
+
+    Source: XDG Base Directory Specification, `XDG_STATE_HOME`.
+    """
+    if not fleet.isprintable() or "/" in fleet or fleet in {"", ".", ".."}:
+        raise ValueError(f"A fleet named {fleet!r} cannot have a file of its name: give the journal a path.")
+    state = Path(environ.get("XDG_STATE_HOME", ""))
+    folder = state if state.is_absolute() else home / ".local" / "state"
+    return folder / "amrita-fleet" / f"{fleet}.sqlite"

@@ -1,0 +1,172 @@
+"""A journal in SQLite or PostgreSQL.
+
+SQLAlchemy is heavy: import this module only where such a journal is made (`choose.open_journal` does).
+"""
+
+import asyncio
+from collections.abc import Callable, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from copy import copy
+from pathlib import Path
+from typing import TypeVar, cast
+
+from sqlalchemy import make_url
+from sqlalchemy.exc import ArgumentError
+
+from ..clock import SystemClock
+from ..errors import JournalInvalid, JournalUnavailable
+from ..ports import Clock, Record
+from .postgres import PostgresDatabase
+from .rules import RETENTION, Retention, check_number, check_stream, numbered
+from .scribe import Database, Job, Scribe
+from .sqlite import SqliteFile
+from .transaction import Transaction
+
+__all__ = ("GROUP", "PATIENCE", "SqlJournal")
+
+GROUP = 1000
+"""The most jobs that share a transaction."""
+
+PATIENCE = 15.0
+"""Seconds after which callers no longer wait for a database that does not answer at all."""
+
+Answer = TypeVar("Answer")
+
+
+class SqlJournal:
+    """Keeps its streams in a database. It belongs to one event loop, and writes in a thread of its own.
+
+    What is asked while a transaction is being committed shares the next one (*group commit*): the more write at once,
+    the less a record costs, and everybody is answered after their own commit.
+    """
+
+    def __init__(
+        self,
+        url: str | Path,
+        *,
+        create: bool = True,
+        retention: Retention = RETENTION,
+        clock: Clock | None = None,
+        patience: float = PATIENCE,
+    ) -> None:
+        """Name the database; nothing is opened before the first call.
+
+        Args:
+            url: A path, `sqlite:///path`, or `postgresql://user:password@host:port/database`.
+            create: Whether a missing file or an empty database becomes a journal. Not where one must be there already.
+            retention: How long records before the newest snapshot are kept.
+            clock: Time; None: the machine's.
+            patience: Seconds to wait for a database that does not answer at all.
+
+        Raises:
+            JournalInvalid: The URL is none, or of something else.
+        """
+        database = database_of(url)
+        self.where = database.where
+        self._scribe = Scribe(database, retention, clock or SystemClock(), create=create)
+        self._patience = patience
+        self._thread = ThreadPoolExecutor(1, "journal")
+        self._waiting: list[Job] = []
+        self._pump: asyncio.Task[None] | None = None
+        self._closed = False
+
+    def __repr__(self) -> str:
+        """Where it is, without a password."""
+        return f"SqlJournal({self.where!r})"
+
+    async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
+        """Claim the stream for this life and read it; see `Journal.open`."""
+        check_stream(stream)
+        check_number(incarnation)
+        return await self._ask(stream, lambda asked: asked.open(stream, incarnation))
+
+    async def append(
+        self, stream: str, incarnation: int, first: int, records: tuple[bytes, ...], *, snapshot: bool = False
+    ) -> None:
+        """Add records, all or none; see `Journal.append`."""
+        check_stream(stream)
+        offered = numbered(incarnation, first, records, snapshot=snapshot)
+        await self._ask(stream, lambda asked: asked.append(stream, incarnation, offered))
+
+    async def read(self, stream: str, after: int = 0) -> tuple[Record, ...]:
+        """All records that are still there with numbers above `after`."""
+        check_stream(stream)
+        check_number(after, least=0)
+        return await self._ask(None, lambda asked: asked.read(stream, after))
+
+    async def streams(self, prefix: str = "") -> tuple[str, ...]:
+        """The names of all streams, in order."""
+        return await self._ask(None, lambda asked: asked.streams(prefix)) if prefix.isprintable() else ()
+
+    async def drop(self, stream: str) -> None:
+        """Forget a stream and whose it is."""
+        check_stream(stream)
+        await self._ask(stream, lambda asked: asked.drop(stream))
+
+    async def aclose(self) -> None:
+        """Finish what was asked for, and let go of the database."""
+        self._closed = True
+        if self._pump is not None:
+            await self._pump
+        await asyncio.get_running_loop().run_in_executor(self._thread, self._scribe.close)
+        self._thread.shutdown(wait=False)
+
+    async def _ask(self, stream: str | None, work: Callable[[Transaction], Answer]) -> Answer:
+        """Put a job into the next transaction and wait for its answer."""
+        if self._closed:
+            raise JournalUnavailable(where=self.where, reason="it was closed")
+        answer = asyncio.get_running_loop().create_future()
+        self._waiting.append(Job(stream, work, answer))
+        if self._pump is None:
+            self._pump = asyncio.create_task(self._pump_groups())
+        return cast("Answer", await answer)
+
+    async def _pump_groups(self) -> None:
+        """Give the thread one group after the other until nobody waits."""
+        loop = asyncio.get_running_loop()
+        while self._waiting:
+            group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
+            done = loop.run_in_executor(self._thread, self._scribe.do, group)
+            while not (await asyncio.wait((done,), timeout=self._patience))[0]:
+                silent = JournalUnavailable(where=self.where, reason=f"no answer within {self._patience:g} s")
+                tell([*group, *self._waiting], silent)
+                self._waiting = []
+            tell(group, done.exception() or done.result())
+            await asyncio.sleep(0)  # who was answered just now may have more to write, for the same transaction
+        self._pump = None
+
+
+def tell(jobs: Sequence[Job], answers: Sequence[object] | BaseException) -> None:
+    """Give each caller its answer, or all of them the same error; some may have stopped waiting."""
+    if isinstance(answers, BaseException):
+        answers = [copy(answers) for _ in jobs]
+    for job, answer in zip(jobs, answers, strict=True):
+        if job.answer.done():
+            continue
+        if isinstance(answer, BaseException):
+            job.answer.set_exception(answer)
+        else:
+            job.answer.set_result(answer)
+
+
+def database_of(url: str | Path) -> Database:
+    """The database of a URL or a path.
+
+    Raises:
+        JournalInvalid: It is none, or one of something else.
+    """
+    if isinstance(url, Path) or "://" not in url:
+        return SqliteFile(Path(url).absolute())
+    try:
+        parsed = make_url(url)
+    except (ArgumentError, ValueError):  # their texts may hold the password
+        raise JournalInvalid(where="This URL", reason="it cannot be read") from None
+    match parsed.get_backend_name():
+        case "sqlite" if parsed.database in {None, "", ":memory:"} or parsed.query:
+            raise JournalInvalid(where="This URL", reason="a SQLite journal is sqlite:///path, and no more")
+        case "sqlite":
+            return SqliteFile(Path(str(parsed.database)).absolute())
+        case "postgresql" | "postgres":
+            return PostgresDatabase(parsed)
+        case other:
+            raise JournalInvalid(where="This URL", reason=f"a journal is in SQLite or PostgreSQL, not in {other}")
