@@ -62,7 +62,7 @@ from .phases import (
 )
 from .plan import NodeStatus
 from .planning import decomposed, end_node, run_directly, summarised, summary_missing, with_status
-from .prompts import NO_MAIL, mail_note
+from .prompts import MAIL_GONE, NO_MAIL, mail_note
 from .revival import revive
 from .rounds import last_replied
 from .stalling import stalled
@@ -138,6 +138,8 @@ def mail_taken(state: AgentState, _: object, event: MailTaken) -> Moved:
     for note in event.notes:
         state = state.noted(note)
     state, planned = with_status(state)
+    if state.transcript.answered:
+        state = state.noted(MAIL_GONE)
     taken = tuple(mail.id for mail in event.mails)
     commit = (Commit(taken),) if taken or event.notes or planned else ()
     state, effects = think_within(state)

@@ -19,6 +19,7 @@ __all__ = (
     "GIVE_UP_NODE",
     "INTERRUPTED",
     "LAST_ANSWER",
+    "MAIL_GONE",
     "NOT_RUN",
     "NO_MAIL",
     "REFUSED",
@@ -53,6 +54,7 @@ FINAL = (
 CORRECT = "Your answer is not of the form that is asked for: {flaw} Give the whole answer again, corrected."
 LAST_ANSWER = "A limit is reached and no more tools can be called ({limit}). Give your final answer from what you have."
 EMPTY_REPLY = "Your last reply was empty. Answer in words, or call a tool."
+MAIL_GONE = FROM_RUNTIME + "\nThe message that came after your answer is gone. Give your answer again."
 NO_MAIL = FROM_RUNTIME + "\nNo message came within {seconds:g} seconds."
 
 

@@ -113,6 +113,12 @@ class Transcript:
         return self.turns[self.since :]
 
     @property
+    def answered(self) -> bool:
+        """The model spoke last, in words: nothing stands after that which could be sent to it."""
+        last = self.turns[-1] if self.turns else None
+        return isinstance(last, Message) and last.role is Role.ASSISTANT and not last.calls
+
+    @property
     def last_text(self) -> str:
         """The newest text of the model in the current run; empty when it has said nothing yet."""
         for turn in reversed(self.of_run):

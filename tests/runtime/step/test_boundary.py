@@ -7,7 +7,7 @@ from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import ToolCall, ToolResult
 from amrita_fleet.runtime.step.effects import CallModel, Commit, Effect, RunTool, TakeMail, WaitForMail
 from amrita_fleet.runtime.step.phases import Phase, WaitFor
-from amrita_fleet.runtime.step.prompts import NO_MAIL, mail_note
+from amrita_fleet.runtime.step.prompts import MAIL_GONE, NO_MAIL, mail_note
 from amrita_fleet.runtime.step.rules import Rules
 
 from .pairing import flaw
@@ -88,6 +88,19 @@ def test_mail_that_comes_before_the_end_opens_another_step() -> None:
         mail_note((mail("One more thing."),)),
         "That too.",
     ]
+
+
+def test_a_model_whose_answer_was_held_back_for_mail_that_is_gone_is_asked_for_it_again() -> None:
+    def deliver(play: Play, effect: Effect) -> None:
+        if isinstance(effect, CallModel) and play.seen(CallModel) == 1:
+            play.mailbox.append(mail("Never mind."))
+        if isinstance(effect, TakeMail):
+            play.mailbox.clear()
+
+    play = Play([says("Done."), says("Done, as I said.")], on=deliver).ask("Count.")
+
+    assert play.texts == ["Count.", "Done.", MAIL_GONE, "Done, as I said."]
+    assert play.outcome.answered
 
 
 def test_mail_for_which_no_round_is_left_stays_for_the_next_run() -> None:
