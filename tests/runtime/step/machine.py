@@ -11,10 +11,12 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from amrita_fleet.protocols.ids import AgentId, RunId
 from amrita_fleet.protocols.messages import Finish as FinishReason
-from amrita_fleet.protocols.messages import ToolResult
+from amrita_fleet.protocols.messages import Message, Role, ToolResult
 from amrita_fleet.runtime.errors import InvalidMove
 from amrita_fleet.runtime.step.advance import advance
+from amrita_fleet.runtime.step.compaction import CompactionRules
 from amrita_fleet.runtime.step.effects import (
+    AskApproval,
     AskLeave,
     CallModel,
     Cancel,
@@ -25,14 +27,31 @@ from amrita_fleet.runtime.step.effects import (
     RunTool,
     StartDeadline,
 )
-from amrita_fleet.runtime.step.events import Asked, Event, MailArrived, Replied, Resumed, ToolEnded, Woken
-from amrita_fleet.runtime.step.phases import Acting, Op, Phase
-from amrita_fleet.runtime.step.prompts import CANCELLED, CUT, INTERRUPTED
+from amrita_fleet.runtime.step.events import (
+    Asked,
+    Decided,
+    Directed,
+    Event,
+    MailArrived,
+    MailTaken,
+    ModelFailed,
+    Replied,
+    Resumed,
+    Revived,
+    ToolEnded,
+    Woken,
+)
+from amrita_fleet.runtime.step.phases import Acting, Asking, Done, Op, Phase, Purpose
+from amrita_fleet.runtime.step.plan import Plan
+from amrita_fleet.runtime.step.prompts import CANCELLED, INTERRUPTED, NOT_RUN, REFUSED
+from amrita_fleet.runtime.step.requests import request
+from amrita_fleet.runtime.step.revision import UPDATE_STEP
 from amrita_fleet.runtime.step.rules import Rules
 from amrita_fleet.runtime.step.state import AgentState
+from amrita_fleet.runtime.step.strategies import BuiltinStrategy
 
-from .chance import ANSWERS, OUTPUTS, POLLING, Awaited, answer_to, anything, steering
-from .pairing import flaw, says_something
+from .chance import MARKED, POLLING, Awaited, Moody, answer_to, anything, fits, signature, steering
+from .pairing import flaw, messages_flaw, says_something
 
 __all__ = ("AgentMachine", "LongLivedMachine")
 
@@ -41,12 +60,29 @@ rules = st.builds(
     Rules,
     rounds=st.integers(1, 30),
     step_rounds=st.integers(1, 3),
-    step_tokens=st.sampled_from([-1, -1, -1, 50]),
+    step_tokens=st.sampled_from([-1, -1, -1, 500]),
     repeats=st.integers(2, 4),
     retries=st.integers(0, 2),
+    presets=st.integers(1, 2),
+    side_input=st.sampled_from([4000, 48_000]),
     memory=st.sampled_from(["agent", "run"]),
     instructions=st.sampled_from(["", "You count."]),
+    plan=st.sampled_from(["never", "auto", "always", "always"]),
+    compaction=st.builds(
+        CompactionRules,
+        threshold=st.sampled_from([-1, -1, 1, 300]),
+        window=st.sampled_from([50, 1000, 64_000]),
+        messages=st.sampled_from([4, 12, 200]),
+        strategy=st.sampled_from(["compact", "compact", "compact", "none"]),
+    ),
+    strategy=st.builds(BuiltinStrategy) | st.builds(Moody, st.integers(0, 99)),
 )
+
+SIDE = {Purpose.DECOMPOSE, Purpose.SUMMARISE, Purpose.COMPACT}
+MOST_ASIDE = 4
+"""Replies to side requests that may come one after another: a plan refused and made, or a summary, and one more."""
+
+TASK = "Count the words."
 
 
 @dataclass
@@ -54,20 +90,29 @@ class Books:
     """What the test knows by itself of the run it watches.
 
     Attributes:
-        row: The newest signature and how often it came in a row; a round that waits begins a new row.
+        row: The newest signature and how often it came in a row; a round that waits begins a new row, and so does
+            another node of a plan.
         given: What the calls of the open batch came to, by op.
+        asked: Ops under which a person was asked.
+        allowed: Keys of the calls that a person allowed.
+        aside: Replies to side requests since the last reply of another kind.
+        failed: Failed attempts since the last reply.
     """
 
     row: tuple[str, int] = ("", 0)
     given: dict[Op, str] = field(default_factory=dict[Op, str])
+    asked: set[Op] = field(default_factory=set[Op])
+    allowed: set[Op] = field(default_factory=set[Op])
     waited: bool = False
+    aside: int = 0
+    failed: int = 0
 
 
 class AgentMachine(RuleBasedStateMachine):
     """One agent, and everything that may happen to it."""
 
     steps: ClassVar[Counter[str]] = Counter()
-    """Steps that all machines have made."""
+    """Steps that all machines have made, under `all`; and how often watchers saw what."""
 
     @initialize(rules=rules)
     def live(self, rules: Rules) -> None:
@@ -78,6 +123,7 @@ class AgentMachine(RuleBasedStateMachine):
         self.begun: set[RunId] = set()
         self.books = Books()
         self.last_op = 0
+        self.last_mail = ""
 
     # --- what happens -------------------------------------------------------------------------------------------------
 
@@ -85,7 +131,7 @@ class AgentMachine(RuleBasedStateMachine):
     @rule(timeout=st.none() | st.just(9.0), woken=st.booleans())
     def begin_a_run(self, timeout: float | None, woken: bool) -> None:
         """Give the agent a task, or wake it."""
-        self.happen(Woken(self.next_run, timeout) if woken else Asked(self.next_run, "Count.", timeout))
+        self.happen(Woken(self.next_run, timeout) if woken else Asked(self.next_run, TASK, timeout))
 
     @precondition(lambda self: self.issued)
     @rule(chance=chances)
@@ -112,7 +158,7 @@ class AgentMachine(RuleBasedStateMachine):
         self.happen(replace(event, run=self.next_run) if isinstance(event, Asked | Woken) else event)
         assert repr(before) == shown, "a state is a value: no move changes it"
 
-    # --- what must hold -----------------------------------------------------------------------------------------------
+    # --- the books ----------------------------------------------------------------------------------------------------
 
     @property
     def next_run(self) -> RunId:
@@ -127,66 +173,98 @@ class AgentMachine(RuleBasedStateMachine):
             self.state, effects = advance(before, event)
         except InvalidMove:
             awaited = self.issued.get(getattr(event, "op", Op(-1)))
-            assert awaited is None or not self.fits(event, awaited), "an answer that is awaited was refused"
+            assert awaited is None or not fits(event, awaited), "an answer that is awaited was refused"
             return
         self.book(event, before, effects)
         if self.state.transcript is not before.transcript or self.state.phase is not before.phase:
             self.check_history()
+            self.check_what_stays(before, event, effects)
         self.check_numbers(before)
+        self.check_plan(before)
         self.check_open_ends()
-
-    @staticmethod
-    def fits(event: Event, effect: Awaited) -> bool:
-        """Whether the event is one that answers the effect."""
-        return isinstance(event, ANSWERS[type(effect)])
 
     def book(self, event: Event, before: AgentState, effects: tuple[Effect, ...]) -> None:
         """Write the event and its effects into the books."""
-        op = getattr(event, "op", None)
+        op, answered = getattr(event, "op", None), None
         if op is not None:
-            assert self.fits(event, self.issued.pop(op)), "an answer nobody awaited was taken"
+            answered = self.issued.pop(op)
+            assert fits(event, answered), "an answer nobody awaited was taken"
         if isinstance(event, Asked | Woken):
             self.begun.add(event.run)
             self.books = Books()
-        if isinstance(event, ToolEnded):
-            self.books.given[event.op] = event.output
-            self.books.waited |= event.wait is not None
+        if isinstance(event, Revived):
+            self.issued.clear()
+        if isinstance(event, Revived) and isinstance(before.doing, Done):
+            self.finished[before.doing.outcome.run] -= 1  # nobody knows whether it went out, so it does once more
+        self.write_output(event)
         if isinstance(before.doing, Acting) and not isinstance(self.state.doing, Acting):
             self.check_outputs(before, before.doing)
         if isinstance(event, Replied) and before.phase is Phase.THINKING:
             self.check_calls(event, before, effects)
+        self.check_approvals(event, answered, effects)
+        self.check_patience(event, before)
         for effect in effects:
             self.take(effect)
+        if before.run and self.state.run and before.run.node != self.state.run.node:
+            self.books.row = ("", 0)
+
+    def write_output(self, event: Event) -> None:
+        """Write down what a call came to."""
+        if isinstance(event, ToolEnded):
+            self.books.given[event.op] = event.output
+            self.books.waited |= event.wait is not None
+        if isinstance(event, Decided) and not event.allowed:
+            self.books.given[event.op] = REFUSED.format(reason=f": {event.reason}" if event.reason else "")
 
     def take(self, effect: Effect) -> None:
         """Write an effect into the books."""
         if isinstance(effect, Cancel):
             for op in effect.ops:
                 del self.issued[op]
-        elif not isinstance(effect, Commit | Notify):
+        elif isinstance(effect, Notify):
+            self.steps[f"{effect.type}.{effect.extra_type}"] += 1
+        elif not isinstance(effect, Commit):
             assert effect.op > self.last_op, "an op is never used twice"
             self.last_op = effect.op
             self.issued[effect.op] = effect
+        if isinstance(effect, AskApproval):
+            self.books.asked.add(effect.op)
         if isinstance(effect, Finish):
             self.finished[effect.outcome.run] += 1
         if self.state.phase is Phase.PAUSED:
             assert not isinstance(effect, AskLeave | CallModel | RunTool), "nothing is begun in a pause"
+        if isinstance(effect, CallModel):
+            self.check_request(effect)
+
+    # --- what must hold: calls ----------------------------------------------------------------------------------------
 
     def check_calls(self, event: Replied, before: AgentState, effects: tuple[Effect, ...]) -> None:
         """The N-th identical call in a row does not run; calls that were cut do not run at all."""
-        ran = [effect.call for effect in effects if isinstance(effect, RunTool)]
+        begun = [effect.call for effect in effects if isinstance(effect, RunTool | AskApproval)]
         if event.reply.finish is FinishReason.LENGTH:
-            assert not ran
+            assert not begun
             return
+        at_node = before.current.node is not None
         allowed: list[str] = []
         for one in event.reply.message.calls:
             name, times = self.books.row
-            self.books.row = (one.name, times + 1 if name == one.name else 1)
-            if one.name == POLLING or self.books.row[1] < before.rules.repeats:
-                allowed.append(one.name)
-        must = [name for name in allowed if name != POLLING]
-        assert [one.name for one in ran if one.name != POLLING] == must
-        assert all(one.name in allowed for one in ran)
+            self.books.row = (signature(one), times + 1 if name == signature(one) else 1)
+            repeated = self.books.row[1] >= before.rules.repeats
+            if one.name == POLLING or not (repeated or (one.name == UPDATE_STEP and at_node)):
+                allowed.append(signature(one))
+        must = [one for one in allowed if not one.startswith(POLLING)]
+        assert [signature(one) for one in begun if one.name != POLLING] == must
+        assert all(signature(one) in allowed for one in begun)
+
+    def check_approvals(self, event: Event, answered: Awaited | None, effects: tuple[Effect, ...]) -> None:
+        """A call that a person must allow runs only when one has, and then once."""
+        ran = [effect for effect in effects if isinstance(effect, RunTool)]
+        if isinstance(event, Decided):
+            assert isinstance(answered, AskApproval)
+            assert [one.call for one in ran] == [answered.call] * event.allowed
+            self.books.allowed |= {one.key for one in ran}
+        assert all(one.approved == (one.key in self.books.allowed) for one in ran)
+        assert all(one.approved or one.call.name != MARKED for one in ran)
 
     def check_outputs(self, before: AgentState, doing: Acting) -> None:
         """Each call of the closed batch has one output: its own, or the text that says why it has none."""
@@ -195,14 +273,18 @@ class AgentMachine(RuleBasedStateMachine):
         assert len(results) == len(doing.slots)
         for slot, result in zip(doing.slots, results, strict=True):
             assert isinstance(result, ToolResult)
-            if slot.op is None:
-                assert result.content == CANCELLED
-            else:
-                assert result.content == self.books.given.get(slot.op, INTERRUPTED)
+            if slot.op is not None:
+                missing = NOT_RUN if slot.op in self.books.asked else INTERRUPTED
+                assert result.content == self.books.given.get(slot.op, missing)
+            elif result.content != CANCELLED:
+                assert slot.call.name == UPDATE_STEP
+                assert result.content.startswith("ERROR: ") or "[Plan status]" in result.content
         if self.books.waited:
             self.books.row = ("", 0)
         self.books.given.clear()
         self.books.waited = False
+
+    # --- what must hold: the history ----------------------------------------------------------------------------------
 
     def check_history(self) -> None:
         """Every provider would take the history."""
@@ -210,9 +292,52 @@ class AgentMachine(RuleBasedStateMachine):
         acting = self.state.phase is Phase.ACTING
         assert bool(transcript.open) == acting
         assert flaw(transcript.turns, batch_open=acting) is None
+        assert messages_flaw(transcript.turns, batch_open=acting) is None
         assert all(says_something(turn) for turn in transcript.turns)
-        known = {*OUTPUTS, CANCELLED, CUT, INTERRUPTED}
-        assert {turn.content for turn in transcript.turns if isinstance(turn, ToolResult)} <= known
+
+    def check_what_stays(self, before: AgentState, event: Event, effects: tuple[Effect, ...]) -> None:
+        """A history only grows, but for its last note; where it is folded, what counts stays."""
+        old, new = before.transcript.turns, self.state.transcript.turns
+        if isinstance(event, MailTaken) and event.mails and event.refused is None:
+            self.last_mail = event.mails[-1].id
+        if isinstance(event, Asked | Woken):
+            self.last_mail = "" if before.rules.memory == "run" else self.last_mail
+        elif not (told := [one.data for one in effects if isinstance(one, Notify) and one.extra_type == "compress"]):
+            assert new[: len(old) - 1] == old[:-1]
+        else:
+            assert all((one["to_messages"], one["to"]) < (one["from_messages"], one["from"]) for one in told)
+            kept = [turn for turn in new if isinstance(turn, Message) and turn.role is Role.ASSISTANT]
+            said = [turn for turn in old if isinstance(turn, Message) and turn.role is Role.ASSISTANT]
+            assert kept, "the newest reply stays"
+            assert all(one is other for one, other in zip(kept, said[-len(kept) :], strict=True)), "as it came"
+            assert any(before.current.task in turn.content for turn in new if isinstance(turn, Message))
+        assert any(self.last_mail in turn.content for turn in new) or not new
+
+    def check_request(self, effect: CallModel) -> None:
+        """A request ends with what is to be answered; one beside the conversation is of two short texts."""
+        assert isinstance(self.state.doing, Asking)
+        assert effect.purpose is self.state.doing.purpose
+        turns = request(self.state, self.state.doing, (), 8000)
+        last = turns[-1]
+        assert isinstance(last, ToolResult) or last.role is Role.USER
+        if effect.purpose in SIDE:
+            assert [turn.role for turn in turns if isinstance(turn, Message)] == [Role.SYSTEM, Role.USER]
+            assert len(last.content.encode()) <= self.state.rules.side_input + 1000
+
+    # --- what must hold: the rest -------------------------------------------------------------------------------------
+
+    def check_patience(self, event: Event, before: AgentState) -> None:
+        """Nothing is asked for again and again: between two rounds few side requests are answered, few calls fail."""
+        books = self.books
+        books.aside += isinstance(event, Replied) and before.phase is not Phase.THINKING
+        books.failed += isinstance(event, ModelFailed)
+        if isinstance(event, Directed) or (isinstance(event, Replied) and before.phase is Phase.THINKING):
+            granted = isinstance(event, Directed) and self.state.phase is before.phase
+            books.aside *= granted
+        if isinstance(event, Replied) or not isinstance(before.doing, Asking):
+            books.failed = 0
+        assert books.aside <= MOST_ASIDE
+        assert books.failed <= MOST_ASIDE * (before.rules.retries + 1) + before.rules.presets
 
     def check_numbers(self, before: AgentState) -> None:
         """What is counted never falls, and every run ends once."""
@@ -221,12 +346,25 @@ class AgentMachine(RuleBasedStateMachine):
         self.steps["all"] += self.state.step - before.step
         old, new = before.run, self.state.run
         if old and new and old.id == new.id:
-            assert (new.rounds, new.tokens, new.steps) >= (old.rounds, old.tokens, old.steps)
+            assert new.rounds >= old.rounds
+            assert new.extra >= old.extra
             assert new.tokens >= old.tokens
             assert new.steps >= old.steps
-            assert new.rounds <= self.state.rules.rounds + 1, "one last answer at most"
+            assert new.rounds <= self.state.rules.rounds + new.extra
+            assert new.corrections <= 2
         going = {new.id} if new and self.state.phase is not Phase.DONE else set[RunId]()
         assert self.finished == Counter(dict.fromkeys(self.begun - going, 1))
+
+    def check_plan(self, before: AgentState) -> None:
+        """A plan is valid whatever was done to it, and is worked on while there is something to do."""
+        run = self.state.run
+        if run is None or run.plan is None:
+            return
+        if before.run is None or run.plan is not before.run.plan:
+            assert replace(run.plan) == Plan(run.plan.nodes, run.plan.current, run.plan.revision)
+        if self.state.phase in {Phase.THINKING, Phase.SUMMARISING}:
+            assert run.node is not None or not run.plan.ready
+            assert self.state.rules.plan != "never"
 
     def check_open_ends(self) -> None:
         """What the state awaits is what was begun and neither answered nor cancelled, and an agent is never stuck."""
@@ -250,6 +388,6 @@ class LongLivedMachine(AgentMachine):
             elif due:
                 self.happen(answer_to(chance.choice(due), chance))
             elif self.state.phase is Phase.IDLE:
-                self.happen(Asked(self.next_run, "Count.", chance.choice([None, 9.0])))
+                self.happen(Asked(self.next_run, TASK, chance.choice([None, 9.0])))
             else:
                 self.happen(Resumed())

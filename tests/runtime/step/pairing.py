@@ -1,10 +1,13 @@
-"""What chat-completions providers demand of a history, written down without a look at our own code."""
+"""What providers demand of a history, written down without a look at our own code.
+
+`flaw` has the demands of chat completions, `messages_flaw` those of the Messages API.
+"""
 
 from collections.abc import Iterable
 
-from amrita_fleet.protocols.messages import Message, Role, ToolResult, Turn
+from amrita_fleet.protocols.messages import Message, Role, ToolCall, ToolResult, Turn
 
-__all__ = ("flaw",)
+__all__ = ("flaw", "messages_flaw", "says_something")
 
 
 def flaw(turns: Iterable[Turn], *, batch_open: bool = False) -> str | None:  # noqa: PLR0911  one for each rule
@@ -38,6 +41,36 @@ def flaw(turns: Iterable[Turn], *, batch_open: bool = False) -> str | None:  # n
     return None
 
 
+def messages_flaw(turns: Iterable[Turn], *, batch_open: bool = False) -> str | None:
+    """Why the Messages API would refuse the history; None when it would not.
+
+    What is no reply goes into one user turn. The first turn is a user's. Two replies do not follow one another. A user
+    turn after a reply with calls begins with exactly their outputs; any other has none.
+    """
+    replies: list[Message] = []
+    said: list[list[Turn]] = [[]]
+    for turn in turns:
+        if isinstance(turn, Message) and turn.role is Role.ASSISTANT:
+            replies.append(turn)
+            said.append([])
+        elif not (isinstance(turn, Message) and turn.role is Role.SYSTEM):
+            said[-1].append(turn)
+    if batch_open:
+        said.pop()
+    due: tuple[ToolCall, ...] = ()
+    for index, user in enumerate(said):
+        outputs = [(turn.call_id, turn.name) for turn in user[: len(due)] if isinstance(turn, ToolResult)]
+        if outputs != [(one.id, one.name) for one in due]:
+            return f"user turn {index} does not begin with the outputs of its {len(due)} calls"
+        if any(isinstance(turn, ToolResult) for turn in user[len(due) :]):
+            return f"user turn {index} has an output that no call awaits"
+        last = index == len(said) - 1
+        if not user and replies and not (last and not due and not batch_open):
+            return f"user turn {index} is missing"
+        due = replies[index].calls if index < len(replies) else ()
+    return None
+
+
 def says_something(turn: Turn) -> bool:
-    """Whether an assistant turn has a text or calls; providers refuse one that has neither."""
-    return not (isinstance(turn, Message) and turn.role is Role.ASSISTANT) or bool(turn.content.strip() or turn.calls)
+    """Whether a message has a text or calls; providers refuse one that has neither. An output may be empty."""
+    return isinstance(turn, ToolResult) or bool(turn.content.strip() or turn.calls)
