@@ -74,7 +74,7 @@ def checked(tool: Tool, schema: Mapping[str, Json], text: str) -> dict[str, Any]
     if not isinstance(given, dict):
         return refused(tool, ["they must be one JSON object"])
     values = cast("dict[str, Json]", given)
-    known = cast("Mapping[str, Mapping[str, Json]]", schema.get("properties", {}))
+    known = cast("Mapping[str, Json]", schema.get("properties", {}))
     flaws = [f"{name!r} is missing" for name in cast("list[str]", schema.get("required", [])) if name not in values]
     for name, value in values.items():
         if name in known and not fits(known[name], value):
@@ -84,13 +84,15 @@ def checked(tool: Tool, schema: Mapping[str, Json], text: str) -> dict[str, Any]
     return refused(tool, flaws) if flaws else dict(values)
 
 
-def fits(schema: Mapping[str, Json], value: Json) -> bool:
+def fits(schema: Json, value: Json) -> bool:
     """Whether the value is of the schema's type; further rules are not looked at."""
+    if not isinstance(schema, dict):  # `true` takes anything, `false` nothing
+        return schema is not False
     choices = schema.get("anyOf")
     if isinstance(choices, list):
-        return any(fits(cast("Mapping[str, Json]", one), value) for one in choices)
-    items = schema.get("items")
-    if isinstance(value, list) and isinstance(items, dict) and not all(fits(items, one) for one in value):
+        return any(fits(one, value) for one in choices)
+    items = schema.get("items", True)
+    if isinstance(value, list) and not all(fits(items, one) for one in value):
         return False
     kinds = KINDS.get(str(schema.get("type")), (object,))
     # Python's bool is an int, JSON's is not.

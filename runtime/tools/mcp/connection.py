@@ -29,9 +29,6 @@ PAGES = 100
 GRACE = 5.0
 """Seconds after which a call is given up whose caller should have done so, but is gone."""
 
-LINES_SHOWN = 5
-"""Lines of a program's last words that an error shows."""
-
 MISSING = "the MCP SDK is not installed where it should run: pip install 'amrita-fleet[mcp]'"
 
 
@@ -168,9 +165,8 @@ class Connection:
         """A sentence, with what the program said last."""
         if self._trace.flaw:
             what += f"; it wrote what is no MCP message: {self._trace.flaw}"
-        lines = [line.strip() for line in self._trace.words.decode(errors="replace").splitlines() if line.strip()]
-        if lines:
-            what += f"; its last words: {' | '.join(lines[-LINES_SHOWN:])}"
+        if lines := self._trace.last_lines():
+            what += f"; its last words: {' | '.join(lines)}"
         return self._trace.masked(what).rstrip(".")
 
     def _failed(self, reason: str) -> ToolServerFailed:

@@ -3,7 +3,7 @@
 import asyncio
 import os
 from collections.abc import AsyncGenerator, Generator, Mapping
-from contextlib import asynccontextmanager, contextmanager, suppress
+from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TextIO
 
@@ -21,6 +21,9 @@ __all__ = ("Trace", "transport_to")
 
 WORDS_KEPT = 2000
 """Bytes of what a program wrote last to its standard error."""
+
+LINES_SHOWN = 5
+"""Lines of these that an error shows."""
 
 HIDDEN = 4
 """Characters from which a secret is looked for in what a server says; a shorter one would be found in any text."""
@@ -70,6 +73,11 @@ class Trace:
         long = {each for each in texts.values() if len(each) >= HIDDEN}
         self.secrets |= long | {as_text([each])[2:-2] for each in long}  # and as JSON spells them
         return {name: texts.get(name, str(each)) for name, each in values.items()}
+
+    def last_lines(self) -> list[str]:
+        """The last that its program wrote, but for a line whose beginning is lost: a piece of a secret is none to us."""
+        lines = self.words.decode(errors="replace").splitlines()[len(self.words) == WORDS_KEPT :]
+        return [self.masked(line).strip() for line in lines if line.strip()][-LINES_SHOWN:]
 
     def masked(self, text: str) -> str:
         """The text without any secret: a server may show its environment to whoever asks."""
@@ -123,7 +131,7 @@ class Heard:
 
     def _noted(self, item: "SessionMessage | Exception") -> "SessionMessage | Exception":
         if isinstance(item, Exception):
-            self._trace.flaw = unreadable(item)
+            self._trace.flaw = repr(self._trace.masked(unreadable(item))[:LINE_SHOWN])
         return item
 
     async def aclose(self) -> None:
@@ -147,7 +155,7 @@ def unreadable(error: Exception) -> str:
     from pydantic import ValidationError
 
     given = error.errors()[0]["input"] if isinstance(error, ValidationError) else error
-    return repr(str(given)[:LINE_SHOWN])
+    return str(given)
 
 
 @asynccontextmanager
@@ -197,21 +205,16 @@ async def to_address(server: McpHttp, trace: Trace) -> "AsyncGenerator[Transport
 async def last_words(trace: Trace) -> AsyncGenerator[TextIO]:
     """A pipe for a program's standard error, emptied as it fills."""
     outlet, inlet = os.pipe()
-    reader = asyncio.StreamReader()
-    loop = asyncio.get_running_loop()
-    with open(inlet, "w", encoding="utf-8") as errors:  # noqa: ASYNC230, PTH123  it is a descriptor
-        pipe, _ = await loop.connect_read_pipe(
-            lambda: asyncio.StreamReaderProtocol(reader),
-            open(outlet, "rb", 0),  # noqa: ASYNC230, PTH123, SIM115
-        )
+    reader, loop = asyncio.StreamReader(), asyncio.get_running_loop()
+    with os.fdopen(inlet, "w") as errors, os.fdopen(outlet, "rb", 0) as end:
+        pipe, _ = await loop.connect_read_pipe(lambda: asyncio.StreamReaderProtocol(reader), end)
         reading = asyncio.create_task(listen(reader, trace))
         try:
             yield errors
         finally:
             errors.close()
-            with suppress(TimeoutError):
-                async with asyncio.timeout(WORDS_PATIENCE):
-                    await reading
+            await asyncio.wait({reading}, timeout=WORDS_PATIENCE)
+            reading.cancel()
             pipe.close()
 
 

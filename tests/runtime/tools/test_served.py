@@ -7,12 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amrita_fleet import McpHttp, ToolContext, ToolOutput, ToolServerFailed, tool
+from amrita_fleet import McpHttp, Tool, ToolContext, ToolOutput, ToolServerFailed, tool
 from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.providers.base import ToolSchema
 from amrita_fleet.runtime.tools.executor import Executor
-from amrita_fleet.runtime.tools.served import served_tools, tool_names
+from amrita_fleet.runtime.tools.served import ServedCall, served_tools, tool_names
 from amrita_fleet.runtime.tools.servers import Holder, McpServer
 
 ANA = (AgentId("ana"), Incarnation(1))
@@ -79,6 +79,17 @@ async def test_tools_are_called_through_the_port_with_what_the_model_gave(contex
     said = await Executor().run(tools[1], '{"self": 1, "from": "b"}', context)
     assert said == ToolOutput("ana files search {'self': 1, 'from': 'b'}")
     assert tools[0].schema == ToolSchema("read", "What read does.", ANY)
+
+
+@pytest.mark.anyio
+async def test_arguments_are_checked_against_any_schema_that_a_server_may_have(context: ToolContext) -> None:
+    schema: Json = {"any": True, "none": False, "list": {"type": "array", "items": True}, "two": {"type": ["null"]}}
+    one = Tool(
+        name="t", function=ServedCall(Shelf({}), ANA, WEB, "t"), parameters={"type": "object", "properties": schema}
+    )
+    said = await Executor().run(one, '{"any": [1], "list": [1, "a"], "two": 2, "more": {}}', context)
+    assert not said.failed
+    assert "'none'" in (await Executor().run(one, '{"none": 1}', context)).content
 
 
 @pytest.mark.anyio
