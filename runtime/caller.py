@@ -69,6 +69,15 @@ class Model:
         return request_bound(draft.head, draft.fragments, draft.hidden_prompt, self.counted)
 
 
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A request that leave was asked for; one that is `aside` from the conversation counts for no later bound."""
+
+    model: Model
+    draft: Draft
+    aside: bool
+
+
 class Caller:
     """Makes one agent's model calls, one at a time. The run's state says which of the presets is asked."""
 
@@ -79,11 +88,9 @@ class Caller:
         self._agent = agent
         self._incarnation = incarnation
         self._models = models
-        self._model = models[0]
         self._link = link
         self._last_input = last_input
-        self._draft: Draft | None = None
-        self._aside = False
+        self._prepared: dict[str, Prepared] = {}
         self._attempt = 0
         self._lost = False
         self._unreachable = 0
@@ -94,10 +101,9 @@ class Caller:
         self, state: AgentState, doing: Asking, tools: tuple[ToolSchema, ...], output: int
     ) -> Directive:
         """Write the request and check in. A Supervisor that cannot be reached grants nothing."""
-        self._model = model = self._models[state.current.preset]
-        self._aside = doing.purpose is not Purpose.THINK
+        model, aside = self._models[state.current.preset], doing.purpose is not Purpose.THINK
         turns = request(state, doing, tools, self._last_input)
-        self._draft = draft = model.write(turns, () if self._aside else tools, aside=self._aside)
+        draft = model.write(turns, () if aside else tools, aside=aside)
         # A check-in whose answer was lost may have reserved: asked under the same number, it is the same reservation.
         # One that is still unanswered is another matter: its grant will be declined, so this one needs its own number.
         again, self._lost = self._lost, False
@@ -124,7 +130,9 @@ class Caller:
             self._lost = True
             return self._without_supervisor(error)
         self._unreachable = 0
-        if again and not isinstance(directive, Proceed):
+        if isinstance(directive, Proceed):
+            self._prepared[directive.grant.reservation] = Prepared(model, draft, aside)
+        elif again:
             self._unsettled[asked.reservation] = self._nothing(asked.reservation)  # the lost one may have reserved
         return directive
 
@@ -155,8 +163,7 @@ class Caller:
         Raises:
             ProviderError: The attempt failed.
         """
-        model, draft = self._model, self._draft
-        assert draft is not None  # noqa: S101  leave was asked for with it
+        asked = self._prepared.pop(grant.reservation)
         tokens: int | None = 0
         estimated = True
         self._held.discard(grant.reservation)
@@ -164,7 +171,7 @@ class Caller:
             if grant.after > 0:
                 await clock.sleep(grant.after)
             tokens = None
-            reply = await model.provider.call(draft, grant.output, watch)
+            reply = await asked.model.provider.call(asked.draft, grant.output, watch)
             tokens, estimated = reply.usage.total, reply.usage.estimated
         except ProviderError as error:
             tokens = None if error.billed else 0
@@ -173,12 +180,13 @@ class Caller:
             self._unsettled[grant.reservation] = Settlement(
                 self._agent, self._incarnation, grant.reservation, tokens, estimated
             )
-        if not (estimated or self._aside):
-            model.counted = Counted(draft.head, draft.fragments, reply.usage.prompt)
+        if not (estimated or asked.aside):
+            asked.model.counted = Counted(asked.draft.head, asked.draft.fragments, reply.usage.prompt)
         return reply
 
     def decline(self, grant: Grant) -> None:
         """Give a grant back unused; its reservation is reported as nothing spent."""
+        self._prepared.pop(grant.reservation, None)
         self._unsettled[grant.reservation] = self._nothing(grant.reservation)
 
     def _nothing(self, reservation: str) -> Settlement:

@@ -7,10 +7,9 @@ of its own under the effect's `op`; an answer whose op is no longer awaited is l
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable
 from dataclasses import dataclass
-from functools import partial
-from typing import Any, Protocol, TypeAlias, assert_never
+from typing import Protocol, TypeAlias, assert_never
 
 from ..protocols.checkin import Grant, Proceed
 from ..protocols.errors import FleetError
@@ -24,6 +23,7 @@ from .caller import Caller
 from .hook_chain import HookChain
 from .hooks import AddNote, EndRun, LimitReached, StepBegins, StepEnded
 from .inbox import Inbox
+from .op_tasks import OpTasks
 from .ports import Channel, Clock
 from .step.advance import advance
 from .step.effects import (
@@ -129,8 +129,7 @@ class Driver:
         self._ports = ports
         self._events: deque[Event] = deque()
         self._new = asyncio.Event()
-        self._tasks: dict[Op, asyncio.Task[None]] = {}
-        self._asks: set[asyncio.Task[None]] = set()
+        self._tasks = OpTasks(self._fail)
         self._bug: BaseException | None = None
 
     def feed(self, event: Event) -> None:
@@ -165,9 +164,7 @@ class Driver:
                     raise self._bug
                 self._ports.settled()
         finally:
-            tasks, self._tasks = tuple(self._tasks.values()), {}
-            for task in (*tasks, *self._asks):
-                task.cancel()
+            self._tasks.cancel_all()
 
     async def _apply(self, event: Event) -> None:
         if self._late(event):
@@ -187,7 +184,7 @@ class Driver:
         late = op is not None and not self.state.awaits(op)
         if late and isinstance(event, Directed) and isinstance(event.directive, Proceed):
             self._ports.caller.decline(event.directive.grant)
-            self._spawn_whole(self._ports.caller.settle_soon())
+            self._tasks.start_whole(self._ports.caller.settle_soon())
         return late
 
     async def _perform(self, effect: Effect) -> None:
@@ -199,7 +196,7 @@ class Driver:
             case LookForMail(op=op) if not ports.hooks:
                 self.feed(MailSeen(op, ports.inbox.waits()))
             case Cancel(ops=ops):
-                self._cancel(ops)
+                self._tasks.cancel(ops)
             case Commit(consumed=ids):
                 if ids:
                     ports.inbox.consume(ids, self.state.current.id, self.state.step)
@@ -218,23 +215,23 @@ class Driver:
         """Begin what is answered later."""
         match effect:
             case TakeMail(op=op):
-                self._spawn(op, self._enter(effect, self.state))
+                self._tasks.start(op, self._enter(effect, self.state))
             case LookForMail(op=op):
-                self._spawn(op, self._leave(effect, self.state))
+                self._tasks.start(op, self._leave(effect, self.state))
             case AskLeave(op=op):
                 if self._ports.suspension.asked or (effect.first and self._ports.hooks):
-                    self._spawn(op, self._before_leave(effect, self.state))
+                    self._tasks.start(op, self._before_leave(effect, self.state))
                 else:
-                    self._spawn_whole(self._ask_leave(effect, self.state))
+                    self._tasks.start_whole(self._ask_leave(effect, self.state))
             case CallModel(op=op, grant=grant):
                 self._ports.caller.hold(grant)
-                self._spawn(op, self._call_model(effect)).add_done_callback(lambda _: self._settle(grant))
+                self._tasks.start(op, self._call_model(effect)).add_done_callback(lambda _: self._settle(grant))
             case RunTool(op=op):
-                self._spawn(op, self._run_tool(effect, self.state))
+                self._tasks.start(op, self._run_tool(effect, self.state))
             case StartTimer(op=op, seconds=seconds):
-                self._spawn(op, self._sleep(seconds, TimerFired(op)))
+                self._tasks.start(op, self._sleep(seconds, TimerFired(op)))
             case StartDeadline(op=op, seconds=seconds):
-                self._spawn(op, self._sleep(seconds, DeadlinePassed(op)))
+                self._tasks.start(op, self._sleep(seconds, DeadlinePassed(op)))
             case WaitForMail(op=op, wait=wait):
                 self._begin_wait(op, wait)
             case _:
@@ -265,7 +262,7 @@ class Driver:
         if self._wanted(wait):
             self.feed(MailArrived())
         else:
-            self._spawn(op, self._sleep(wait.seconds, TimerFired(op)))
+            self._tasks.start(op, self._sleep(wait.seconds, TimerFired(op)))
 
     def _wanted(self, wait: WaitFor) -> bool:
         """Mail of those waited for is there; notes of the runtime always count, they may say that nobody will write."""
@@ -292,7 +289,7 @@ class Driver:
             if said is not None:
                 self.feed(Extended(effect.op, said.rounds))
                 return
-        self._spawn_whole(self._ask_leave(effect, state))
+        self._tasks.start_whole(self._ask_leave(effect, state))
 
     async def _ask_leave(self, effect: AskLeave, state: AgentState) -> None:
         assert isinstance(state.doing, Asking), state.phase  # noqa: S101  it is what the effect came with
@@ -323,7 +320,7 @@ class Driver:
         caller = self._ports.caller
         caller.release(grant)
         if caller.owes and not asyncio.get_running_loop().is_closed():
-            self._spawn_whole(caller.settle_soon())
+            self._tasks.start_whole(caller.settle_soon())
 
     def _replied(self, effect: CallModel, reply: Reply) -> Replied:
         """A reply, with what the core must know of it and cannot compute in time."""
@@ -349,39 +346,9 @@ class Driver:
         await self._ports.clock.sleep(seconds)
         self.feed(event)
 
-    def _spawn(self, op: Op, work: Coroutine[Any, Any, None]) -> "asyncio.Task[None]":
-        task = asyncio.create_task(work)
-        self._tasks[op] = task
-        task.add_done_callback(partial(self._ended, op))
-        return task
-
-    def _spawn_whole(self, work: Coroutine[Any, Any, None]) -> None:
-        """Start what must not be cut: a check-in may have reserved tokens, a settlement frees them."""
-        task = asyncio.create_task(work)
-        self._asks.add(task)
-        task.add_done_callback(self._ended_whole)
-
-    def _ended(self, op: Op, task: "asyncio.Task[None]") -> None:
-        """A task that ends without its event would leave the agent waiting for ever."""
-        cancelled_here = self._tasks.pop(op, None) is None
-        if task.cancelled() and not cancelled_here:
-            self._fail(RuntimeError("what was awaited cancelled itself"))
-        elif not task.cancelled() and (error := task.exception()) is not None:
-            self._fail(error)
-
-    def _ended_whole(self, task: "asyncio.Task[None]") -> None:
-        self._asks.discard(task)
-        if not task.cancelled() and (error := task.exception()) is not None:
-            self._fail(error)
-
     def _fail(self, error: BaseException) -> None:
         self._bug = error
         self._new.set()
-
-    def _cancel(self, ops: tuple[Op, ...]) -> None:
-        for op in ops:
-            if task := self._tasks.pop(op, None):
-                task.cancel()
 
 
 def as_mail(envelope: Envelope) -> Mail:
