@@ -52,17 +52,17 @@ def decomposed(state: AgentState, doing: Decomposing, event: Replied) -> Moved:
     text = event.reply.message.content
     if not text.strip():
         state, effects = run_directly(state, f"Empty decomposition response {shown(event.reply)}")
-        return state, (told, *effects)
+        return state, (told, Commit(), *effects)
     try:
         nodes = read_decomposition(text)
         plan = Plan.of(nodes) if nodes else None
     except PlanInvalid as error:
         state, effects = refused(state, doing, error)
-        return state, (told, *effects)
+        return state, (told, Commit(), *effects)
     if plan is None:
         simple = Notify(NoticeType.STEP, "decompose", "the task is simple: no plan", {"nodes": 0})
         state, effects = enter(state)
-        return state, (told, simple, *effects)
+        return state, (told, simple, Commit(), *effects)
     listed = Notify(
         NoticeType.STEP,
         "decompose",
@@ -105,7 +105,7 @@ def summarised(state: AgentState, doing: Summarising, event: Replied) -> Moved:
         state, effects = summary_missing(state, f"{how} summary response {shown(event.reply)}")
     else:
         state, effects = leave(state, summary=summary)
-    return state, (told, *effects)
+    return state, (told, Commit(), *effects)
 
 
 def summary_missing(state: AgentState, warning: str) -> Moved:

@@ -66,7 +66,7 @@ def empty(state: AgentState, reply: Reply) -> Moved:
         state, effects = finish(state, Ending.FAILED, state.transcript.last_text, reason=reason)
         return state, (told, *effects)
     state, effects = think(nudge(state))
-    return state, (told, *effects)
+    return state, (told, Commit(), *effects)
 
 
 def last_replied(state: AgentState, doing: WindingDown, event: Replied) -> tuple[AgentState, Notify, str]:
