@@ -75,7 +75,7 @@ class Trace:
         return {name: texts.get(name, str(each)) for name, each in values.items()}
 
     def last_lines(self) -> list[str]:
-        """The last that its program wrote, but for a line whose beginning is lost: a piece of a secret is none to us."""
+        """The last that its program wrote, but for a line whose beginning is lost, which may be a piece of a secret."""
         lines = self.words.decode(errors="replace").splitlines()[len(self.words) == WORDS_KEPT :]
         return [self.masked(line).strip() for line in lines if line.strip()][-LINES_SHOWN:]
 
