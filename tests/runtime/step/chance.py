@@ -137,9 +137,10 @@ def answer_to(effect: Awaited, random: Random) -> Event:
 
 
 def anything(random: Random, ops: int) -> Event:
-    """Any event, under any op below `ops`."""
+    """Any event, under any op below `ops`, mostly one of the newest."""
     kind = random.choice([*MAKERS, None])
-    return steering(random) if kind is None else MAKERS[kind](Op(random.randrange(ops)), random)
+    op = Op(random.choice([random.randrange(ops), max(0, ops - 1 - random.randrange(6))]))
+    return steering(random) if kind is None else MAKERS[kind](op, random)
 
 
 def steering(random: Random) -> Event:
@@ -186,11 +187,12 @@ def a_call(random: Random) -> ToolCall:
 
 def a_revision(random: Random) -> ToolCall:
     """Whatever a model may want of its plan."""
+    others = [{"id": one, "title": one} for one in "xyz"]
     fields: dict[str, object] = {
         "id": random.choice([*"abc", None, 3, [], "x y"]),
         "title": random.choice(["Do it", "", None]),
         "needs": random.choice([[], ["a"], ["b", "c"], "a", None]),
-        "steps": random.choice([None, [], [{"id": one, "title": one, "needs": []} for one in "xyz"]]),
+        "steps": random.choice([None, others[:0], others]),
     }
     action = random.choice(["mark_done", "mark_done", "add_step", "remove_step", "replan", "undo"])
     return random.choice([revise(action, **fields), revise("mark_done"), call(UPDATE_STEP, "{")])
