@@ -83,7 +83,7 @@ TALES = {
     "two runs": Tale((calls(DROP[0]), says("One."), calls(DROP[1]), says("Two.")), tasks=("First.", "Second.")),
     "forgetful": Tale((calls(DROP[0]), says("One."), says("Two.")), Rules(memory="run"), tasks=("First.", "Second.")),
 }
-QUICK = ("parallel", "mail", "approval", "two runs")
+QUICK = ("parallel", "mail", "approval")
 TALE = pytest.mark.parametrize(
     "tale",
     [pytest.param(tale, id=name, marks=() if name in QUICK else pytest.mark.slow) for name, tale in TALES.items()],
@@ -177,7 +177,9 @@ def test_a_tale_tells_what_it_is_named_after(name: str, kind: str) -> None:
     assert kind in {f"{one.type}.{one.extra_type}" for one in life.effects if isinstance(one, Notify)}
 
 
-@pytest.mark.parametrize("name", ["safe only", "waited for", pytest.param("compaction", marks=pytest.mark.slow)])
+@pytest.mark.parametrize(
+    "name", ["waited for", *(pytest.param(name, marks=pytest.mark.slow) for name in ("safe only", "compaction"))]
+)
 def test_where_every_call_is_safe_nothing_shows_that_a_process_died(name: str) -> None:
     tale = TALES[name]
     whole, first = lived(tale)
