@@ -9,8 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 from copy import copy
 from pathlib import Path
 from typing import TypeVar, cast
+from urllib.parse import unquote
 
-from sqlalchemy import make_url
+from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from ..clock import SystemClock
@@ -157,16 +158,26 @@ def database_of(url: str | Path) -> Database:
     """
     if isinstance(url, Path) or "://" not in url:
         return SqliteFile(Path(url).absolute())
-    try:
-        parsed = make_url(url)
-    except (ArgumentError, ValueError):  # their texts may hold the password
-        raise JournalInvalid(where="This URL", reason="it cannot be read") from None
-    match parsed.get_backend_name():
-        case "sqlite" if parsed.database in {None, "", ":memory:"} or parsed.query:
+    scheme, _, rest = url.partition("://")
+    match scheme.partition("+")[0]:
+        case "sqlite" if rest in {"", "/", "/:memory:"} or rest[0] != "/" or "?" in rest:
             raise JournalInvalid(where="This URL", reason="a SQLite journal is sqlite:///path, and no more")
         case "sqlite":
-            return SqliteFile(Path(str(parsed.database)).absolute())
+            return SqliteFile(Path(unquote(rest[1:])).absolute())
         case "postgresql" | "postgres":
-            return PostgresDatabase(parsed)
+            return PostgresDatabase(parsed(url))
         case other:
-            raise JournalInvalid(where="This URL", reason=f"a journal is in SQLite or PostgreSQL, not in {other}")
+            reason = f"a journal is a path, sqlite:///path or postgresql://..., not {other or 'nothing'}://..."
+            raise JournalInvalid(where="This URL", reason=reason)
+
+
+def parsed(url: str) -> URL:
+    """The parts of a URL.
+
+    Raises:
+        JournalInvalid: It has none.
+    """
+    try:
+        return make_url(url)
+    except (ArgumentError, ValueError):  # their texts may hold the password
+        raise JournalInvalid(where="This URL", reason="it cannot be read") from None

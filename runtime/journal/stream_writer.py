@@ -1,0 +1,65 @@
+"""One life's hand on one stream: it numbers what it writes, and waits while the journal cannot be reached."""
+
+import asyncio
+import logging
+
+from ..errors import JournalUnavailable
+from ..ports import Clock, Journal, Record
+
+__all__ = ("StreamWriter",)
+
+log = logging.getLogger(__name__)
+
+PAUSE = 1.0
+"""Seconds between two tries while the journal cannot be reached."""
+
+
+class StreamWriter:
+    """Writes a stream that it has claimed. It belongs to one event loop.
+
+    Attributes:
+        stream: The stream's name.
+        note: Why it waits, for people; empty while it does not.
+    """
+
+    def __init__(self, journal: Journal, stream: str, incarnation: int, clock: Clock) -> None:
+        """Nothing is claimed before `open`."""
+        self.stream = stream
+        self.note = ""
+        self._journal = journal
+        self._incarnation = incarnation
+        self._clock = clock
+        self._next = 1
+        self._turn = asyncio.Lock()
+
+    async def open(self) -> tuple[Record, ...]:
+        """Claim the stream and read it: the newest snapshot, if there is one, and all after it.
+
+        Raises:
+            Fenced: A newer life has it.
+            JournalUnavailable: It cannot be reached.
+        """
+        records = await self._journal.open(self.stream, self._incarnation)
+        self._next = records[-1].number + 1 if records else 1
+        return records
+
+    async def append(self, *records: bytes, snapshot: bool = False) -> None:
+        """Write records after those before, and wait until they are written, however long that takes.
+
+        Raises:
+            Fenced: A newer life has the stream.
+            JournalConflict: Somebody else wrote there under this very life.
+        """
+        async with self._turn:
+            while True:
+                try:
+                    await self._journal.append(self.stream, self._incarnation, self._next, records, snapshot=snapshot)
+                except JournalUnavailable as error:  # the same bytes under the same numbers are asked for again
+                    if not self.note:
+                        log.warning("%s waits for its journal: %s", self.stream, error)
+                    self.note = f"waits for its journal: {error}"
+                    await self._clock.sleep(PAUSE)
+                else:
+                    self._next += len(records)
+                    self.note = ""
+                    return
