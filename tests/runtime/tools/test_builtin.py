@@ -1,15 +1,22 @@
+import asyncio
 import json
 import subprocess
 import sys
-from dataclasses import dataclass, field
+from collections.abc import AsyncGenerator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 
 from amrita_fleet.protocols.checkin import AgentStatus
+from amrita_fleet.protocols.codec import decode_batch, encode_verdicts
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.mail import Receipt, ReceiptState, Refusal
+from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import AgentUnknown
+from amrita_fleet.runtime.mail.mailbox import Mailbox
+from amrita_fleet.runtime.sender import Sender
 from amrita_fleet.runtime.tools.builtin import BUILTIN, ask_peer, list_peers, send_message, wait_for_messages
 from amrita_fleet.runtime.tools.executor import Executor
 from amrita_fleet.runtime.tools.output import ToolContext, ToolOutput, WaitAsked
@@ -177,3 +184,90 @@ def test_built_in_tools_need_no_pydantic() -> None:
     env = {"PYTHONPATH": str(SOURCE)}
     done = subprocess.run([sys.executable, "-c", script], env=env, capture_output=True, text=True, check=True)
     assert done.stdout == "True\nset()\n"
+
+
+# --- the same call in the agent's next life ---------------------------------------------------------------------------
+
+
+@dataclass
+class Post:
+    """The way to one mailbox."""
+
+    mailbox: Mailbox = field(default_factory=lambda: Mailbox(BOB))
+
+    async def deliver(self, recipient: AgentId, batch: bytes) -> bytes:  # noqa: ARG002
+        return encode_verdicts(self.mailbox.accept(decode_batch(batch), 0.0))
+
+
+class SendingChannel(ListedChannel):
+    """A channel of one life of the agent, with a real sender."""
+
+    def __init__(self, sender: Sender) -> None:
+        super().__init__()
+        self.sender = sender
+
+    async def send(
+        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+    ) -> Receipt:
+        return await self.sender.send(recipient, body, reply_to=reply_to, message=message)
+
+
+@asynccontextmanager
+async def life(post: Post, incarnation: int, *, call: int = 7, run: str = "ana.1.1") -> AsyncGenerator[ToolContext]:
+    """A call in one life of the agent."""
+    sender = Sender(AgentId("ana"), Incarnation(incarnation), post, VirtualClock())
+    yield ToolContext(AgentId("ana"), Incarnation(incarnation), RunId(run), 3, call, SendingChannel(sender))
+    await sender.aclose()
+
+
+SENDS = pytest.mark.parametrize(
+    ("made", "said"),
+    [(send_message, {"body": "hi"}), (ask_peer, {"question": "hi"})],
+    ids=["send_message", "ask_peer"],
+)
+
+
+@SENDS
+@pytest.mark.parametrize("read", [False, True], ids=["waiting", "read"])
+async def test_a_call_that_runs_again_in_the_next_life_sends_the_same_message(
+    made: Tool, said: dict[str, str], read: bool
+) -> None:
+    post = Post()
+    async with life(post, 1) as context:
+        first = await call(made, context, to="bob", **said)
+    [letter] = post.mailbox.take(1000)
+    if read:
+        post.mailbox.consume([letter.id], RunId("bob.1.1"), 1)
+
+    async with life(post, 2) as context:
+        again = await call(made, context, to="bob", **said)
+
+    assert again == first
+    assert not again.failed
+    assert post.mailbox.accepted == 1
+    assert letter.id == context.message_to(BOB)
+
+
+@SENDS
+async def test_another_call_or_the_same_of_another_run_sends_another_message(made: Tool, said: dict[str, str]) -> None:
+    post = Post()
+    for incarnation, number, run in ((1, 7, "ana.1.1"), (2, 8, "ana.1.1"), (3, 7, "ana.3.1")):
+        async with life(post, incarnation, call=number, run=run) as context:
+            await call(made, context, to="bob", **said)
+
+    assert post.mailbox.accepted == 3
+
+
+async def test_what_a_full_mailbox_did_not_take_in_one_life_it_takes_in_the_next() -> None:
+    post = Post(Mailbox(BOB, messages=1))
+    async with life(post, 1, call=1) as context:
+        await call(send_message, context, to="bob", body="first")
+        sending = asyncio.ensure_future(call(send_message, replace(context, call=2), to="bob", body="second"))
+        await asyncio.sleep(0)
+    assert (await sending).failed
+    post.mailbox.consume([letter.id for letter in post.mailbox.take(1000)], RunId("bob.1.1"), 1)
+
+    async with life(post, 2, call=2) as context:
+        assert not (await call(send_message, context, to="bob", body="second")).failed
+
+    assert [letter.body for letter in post.mailbox.take(1000)] == ["second"]
