@@ -45,6 +45,7 @@ from amrita_fleet.runtime.step.events import (
     Replied,
     TimerFired,
     ToolEnded,
+    ToolHeld,
 )
 from amrita_fleet.runtime.step.phases import Asking, Mail, Op, Phase, Purpose
 from amrita_fleet.runtime.step.requests import request
@@ -230,6 +231,8 @@ class Life:
                 return Directed(op, next(world.directives, grant()))
             case CallModel():
                 return self.said(effect)
+            case RunTool(op=op, call=call, approved=False) if call.name in world.tale.approval:
+                return ToolHeld(op, "its tool is marked", call.arguments)
             case RunTool(op=op, call=call, key=key):
                 result = world.run(call, key)
                 return ToolEnded(op, result.output, result.output, wait=result.wait, mail_waits=bool(world.mailbox))
@@ -247,10 +250,7 @@ class Life:
         line = self.world.answer(turns)
         if isinstance(line, Failure):
             return ModelFailed(effect.op, line.kind, line.sentence, line.retryable)
-        facts = tuple(
-            CallFacts(told(one), approval=one.name in tale.approval, safe=one.name in tale.safe)
-            for one in line.message.calls
-        )
+        facts = tuple(CallFacts(told(one), safe=one.name in tale.safe) for one in line.message.calls)
         typed = effect.purpose is Purpose.THINK and line.message.content in tale.flawed
         return Replied(effect.op, line, facts, "It is wrong." if typed else "")
 

@@ -244,7 +244,7 @@ def test_a_finished_run_hands_out_the_same_outcome() -> None:
 
 
 def test_a_batch_goes_on_where_it_was() -> None:
-    play = Play([calls("a", "b", "c"), says("Done.")], held=("a", "b", "c"), approval=("c",)).ask()
+    play = Play([calls("a", "b", "c"), says("Done.")], held=("a", "b"), approval=("c",)).ask()
     play.end("b", "found it")
 
     begun(play)
