@@ -21,7 +21,7 @@ from ..protocols.outcome import Outcome
 from ..protocols.providers.base import ToolSchema, Watcher
 from .caller import Caller
 from .hook_chain import HookChain
-from .hooks import AddNote, EndRun, LimitReached, StepBegins, StepEnded
+from .hooks import AddNote, EndRun, LimitReached, StepBegun, StepEnded
 from .inbox import Inbox
 from .op_tasks import OpTasks
 from .ports import Channel, Clock
@@ -57,7 +57,7 @@ from .step.events import (
     ToolEnded,
     ToolHeld,
 )
-from .step.phases import Asking, Leaving, Mail, Op, Purpose, WaitFor, Waiting, WindingDown
+from .step.phases import Mail, Op, Purpose, WaitFor, Waiting, WindingDown
 from .step.state import AgentState
 from .suspension import Suspension
 from .tools.digest import digest
@@ -244,7 +244,7 @@ class Driver:
         """A boundary at which somebody may have the agent stand, and hooks have a say."""
         ports, run = self._ports, state.current
         await ports.suspension.point("boundary")
-        begins = StepBegins(agent=state.agent, run=run.id, step=state.step, node=run.node or "")
+        begins = StepBegun(agent=state.agent, run=run.id, step=state.step, node=run.node or "")
         said = await ports.hooks.before_step(begins)
         notes = (said.text,) if isinstance(said, AddNote) else ()
         refused = said.reason if isinstance(said, EndRun) else None
@@ -252,9 +252,8 @@ class Driver:
 
     async def _leave(self, effect: LookForMail, state: AgentState) -> None:
         """The end of a Step, where hooks have a say."""
-        run, doing = state.current, state.doing
-        summary = doing.summary if isinstance(doing, Leaving) else None
-        ended = StepEnded(agent=state.agent, run=run.id, step=state.step, node=run.node or "", summary=summary or "")
+        run = state.current
+        ended = StepEnded(agent=state.agent, run=run.id, step=state.step, node=run.node or "", summary=effect.summary)
         said = await self._ports.hooks.after_step(ended)
         self.feed(MailSeen(effect.op, self._ports.inbox.waits(), None if said is None else said.text))
 
@@ -280,7 +279,7 @@ class Driver:
     async def _before_leave(self, effect: AskLeave, state: AgentState) -> None:
         """What comes before leave is asked for: somebody may have the agent stand, and a hook may extend a limit."""
         await self._ports.suspension.point("model")
-        doing = state.doing
+        doing = effect.doing
         if effect.first and isinstance(doing, WindingDown) and doing.limit is not None:
             reached = LimitReached(
                 agent=state.agent, run=state.current.id, step=state.step, limit=doing.limit, reason=doing.reason
@@ -292,8 +291,7 @@ class Driver:
         self._tasks.start_whole(self._ask_leave(effect, state))
 
     async def _ask_leave(self, effect: AskLeave, state: AgentState) -> None:
-        assert isinstance(state.doing, Asking), state.phase  # noqa: S101  it is what the effect came with
-        directive = await self._ports.caller.ask_leave(state, state.doing, self._tools(state), effect.output)
+        directive = await self._ports.caller.ask_leave(state, effect.doing, self._tools(state), effect.output)
         self.feed(Directed(effect.op, directive))
 
     def _tools(self, state: AgentState) -> tuple[ToolSchema, ...]:
@@ -326,7 +324,7 @@ class Driver:
         """A reply, with what the core must know of it and cannot compute in time."""
         calls, reader = reply.message.calls, self._ports.output
         facts = tuple(self._ports.workbench.facts(each) for each in calls)
-        if reader is None or calls or effect.purpose is not Purpose.THINK:
+        if reader is None or calls or effect.purpose not in (Purpose.THINK, Purpose.LAST):
             return Replied(effect.op, reply, facts)
         value, flaw = reader.read(reply.message.content)
         return Replied(effect.op, reply, facts, flaw, value)
@@ -337,7 +335,7 @@ class Driver:
         context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, effect.key, ports.channel)
         output = await ports.workbench.run(effect.call, context, approved=effect.approved)
         if isinstance(output, Held):
-            self.feed(ToolHeld(op, output.reason))
+            self.feed(ToolHeld(op, output.reason, output.arguments))
             return
         wait = None if output.wait is None else WaitFor(output.wait.senders, output.wait.seconds)
         self.feed(ToolEnded(op, output.content, digest(output.content), output.failed, wait, ports.inbox.waits()))

@@ -24,7 +24,7 @@ __all__ = ("ask", "call", "retry_delay", "try_again", "wait_for_leave")
 def ask(state: AgentState, doing: Asking, *, first: bool = False) -> Moved:
     """Ask for leave to make one attempt; `first` where that begins a last answer because of a limit."""
     state, op = staged(state, doing, AskStage.LEAVE)
-    return state, (AskLeave(op, output_of(state.rules, doing.purpose), doing.purpose, first),)
+    return state, (AskLeave(op, doing, output_of(state.rules, doing.purpose), first),)
 
 
 def output_of(rules: Rules, purpose: Purpose) -> int:

@@ -8,7 +8,7 @@ from .budget import TokenBudget
 from .effects import LookForMail, Moved, Notify, TakeMail
 from .judging import judge
 from .nudge import without_nudge
-from .phases import Entering, Leaving, Paused, WaitFor
+from .phases import After, Entering, Leaving, NodeDone, Paused, WaitFor
 from .stall import Window
 from .state import AgentState
 
@@ -50,21 +50,18 @@ def with_node(state: AgentState) -> tuple[AgentState, tuple[Notify, ...]]:
     return replace(state, run=replace(run, plan=plan, tool_error_hints=0)), chosen.told
 
 
-def leave(
-    state: AgentState,
-    *,
-    answer: str | None = None,
-    wait: WaitFor | None = None,
-    summary: str | None = None,
-    output: Json = None,
-) -> Moved:
-    """End the Step; before the run ends or waits, the mailbox is looked at once more. The rest is as in `Leaving`."""
+def leave(state: AgentState, then: After = None) -> Moved:
+    """End the Step; before what is to follow does, the mailbox is looked at once more."""
     state, op = without_nudge(state).with_op()
+    summary = then.summary if isinstance(then, NodeDone) else ""
     data: dict[str, Json] = {
         "rounds": state.current.step_rounds,
-        "waits": bool(wait),
+        "waits": isinstance(then, WaitFor),
         "node": state.current.node or "",
-        "summary": summary or "",
+        "summary": summary,
     }
-    told = Notify(NoticeType.STEP, "leave", f"Step {state.step} ends" + (f": {summary}" if summary else ""), data)
-    return replace(state, doing=Leaving(op, answer, wait, summary, output)), (told, LookForMail(op))
+    text = f"Step {state.step} ends" + (f": {summary}" if summary else "")
+    return replace(state, doing=Leaving(op, then)), (
+        Notify(NoticeType.STEP, "leave", text, data),
+        LookForMail(op, summary),
+    )

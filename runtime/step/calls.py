@@ -1,7 +1,8 @@
 """The calls of a reply: which of them run, which wait for a person, and what follows when all have their output.
 
-replied -> Acting: each call is run, held for approval, or ended at once (a repeat, `update_step`)
-ToolEnded, ToolHeld, Decided -> ... -> the last output closes the batch
+replied -> Acting: each call is run, or ended at once (a repeat, `update_step`)
+ToolHeld -> a person must allow the call first; Decided -> it is run as the person saw it, or ended
+ToolEnded, Decided -> ... -> the last output closes the batch
 closed -> after_iteration: stall, limits, a wait, mail, the end of the Step, or another round
 """
 
@@ -29,8 +30,8 @@ from .usage import counted
 
 __all__ = ("closed", "decided", "held", "replied", "started", "tool_ended", "tool_held")
 
-MARKED_FOR_APPROVAL = "its tool is marked so that a person must allow each call"
-HELD_BY_A_HOOK = "a hook wants a person to allow it"
+UNEXPLAINED = "a person must allow it first"
+"""Why a call is held that nobody gave a reason for."""
 
 
 def replied(state: AgentState, event: Replied) -> Moved:
@@ -80,8 +81,7 @@ def begin_call(
         return state, Slot(call, fact.signature, None, CANCELLED, cancelled=True, quiet=True), (told,)
     if call.name == UPDATE_STEP and at_node:
         return revised(state, call, fact)
-    slot = Slot(call, fact.signature, None, safe=fact.safe)
-    return held(state, slot, MARKED_FOR_APPROVAL) if fact.approval else started(state, slot)
+    return started(state, Slot(call, fact.signature, None, safe=fact.safe))
 
 
 def started(state: AgentState, slot: Slot) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
@@ -94,7 +94,7 @@ def run_call(state: AgentState, slot: Slot) -> tuple[AgentState, Slot, RunTool]:
     """Run a call."""
     state, op = state.with_op()
     slot = slot.awaited_under(op)
-    return state, slot, RunTool(op, slot.call, slot.key, slot.approved)
+    return state, slot, RunTool(op, slot.runs, slot.key, slot.approved)
 
 
 def revised(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
@@ -118,7 +118,7 @@ def revised(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[AgentSt
 def held(state: AgentState, slot: Slot, reason: str) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
     """Keep a call until a person has decided."""
     state, op = state.with_op()
-    call = slot.call
+    call = slot.runs
     data: dict[str, Json] = {
         "id": f"{state.current.id}.{op}",
         "tool": call.name,
@@ -130,9 +130,10 @@ def held(state: AgentState, slot: Slot, reason: str) -> tuple[AgentState, Slot, 
 
 
 def tool_held(state: AgentState, doing: Acting, event: ToolHeld) -> Moved:
-    """A hook wants a person to decide about a call before it runs."""
+    """A person must decide about a call before it runs, and about exactly what will run."""
     slot = slot_of(doing, event.op)
-    state, waiting, effects = held(state, slot, event.reason or HELD_BY_A_HOOK)
+    asked = replace(slot, rewritten=event.arguments)
+    state, waiting, effects = held(state, asked, event.reason or UNEXPLAINED)
     return replace(state, doing=with_slot(doing, slot, waiting)), (*effects, Commit())
 
 
@@ -226,7 +227,7 @@ def go_on(state: AgentState, doing: Acting, *, mail_waits: bool) -> Moved:
     """Another round, or, where mail, a wait, the plan or the size of the history wants a boundary, the Step's end."""
     state, told = hinted(state, doing)
     if doing.wait or mail_waits or wants_boundary(state):
-        state, effects = leave(state, wait=doing.wait)
+        state, effects = leave(state, doing.wait)
     else:
         state, effects = think(state)
     return state, (*told, *effects)

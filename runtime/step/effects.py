@@ -12,7 +12,7 @@ from ...protocols.ids import MessageId
 from ...protocols.messages import Json, ToolCall
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Outcome
-from .phases import Op, Purpose, WaitFor
+from .phases import Asking, Op, Purpose, WaitFor
 from .state import AgentState
 
 __all__ = (
@@ -44,9 +44,10 @@ class TakeMail:
 
 @dataclass(frozen=True, slots=True)
 class LookForMail:
-    """Say whether mail waits. Answer: `MailSeen`."""
+    """Say whether mail waits. Answer: `MailSeen`. `summary`: what the plan's node came to, where the Step ends one."""
 
     op: Op
+    summary: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,14 +63,20 @@ class AskLeave:
     """Write the request, check in, hand back the directive. Answer: `Directed`; or `Extended`, where it is the `first`.
 
     Attributes:
+        doing: What a model is asked for.
         output: Output tokens wanted.
         first: It begins a last answer because of a limit, which a hook may extend.
     """
 
     op: Op
+    doing: Asking
     output: int
-    purpose: Purpose
     first: bool = False
+
+    @property
+    def purpose(self) -> Purpose:
+        """What a model is asked for, in one word."""
+        return self.doing.purpose
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +90,7 @@ class CallModel:
 
 @dataclass(frozen=True, slots=True)
 class RunTool:
-    """Run one call. Answer: `ToolEnded`, or `ToolHeld` when a person must allow it first, unless one has `approved`.
+    """Run one call. Answer: `ToolEnded`, or `ToolHeld` when a person must allow it first; one `approved` runs as it is.
 
     Attributes:
         key: Names the call; the same when it is run again in the agent's next life.
@@ -97,7 +104,7 @@ class RunTool:
 
 @dataclass(frozen=True, slots=True)
 class AskApproval:
-    """Have a person decide whether a call may run. Answer: `Decided`."""
+    """Have a person decide whether a call may run, just as it is here. Answer: `Decided`."""
 
     op: Op
     call: ToolCall

@@ -8,12 +8,12 @@ from ...protocols.outcome import Ending, Limit, Outcome
 from .asking import ask
 from .effects import Cancel, Commit, Finish, Moved, Notify
 from .nudge import without_nudge
-from .phases import Acting, Ask, Done, Slot, WindingDown
+from .phases import Acting, Answer, Ask, Done, Slot, WindingDown
 from .plan import NodeStatus, Plan
 from .prompts import GIVE_UP, INTERRUPTED, LAST_ANSWER, NOT_RUN, without_model
 from .state import AgentState
 
-__all__ = ("answer", "finish", "finish_without_model", "interrupt", "last_prompt", "wind_down")
+__all__ = ("finish", "finish_answered", "finish_without_model", "interrupt", "last_prompt", "wind_down")
 
 
 RESULTS_SHOWN = 4
@@ -40,13 +40,13 @@ def finish(
     return state, (*deadline, Commit(), told, Finish(op, outcome))
 
 
-def answer(state: AgentState, text: str, output: Json = None) -> Moved:
+def finish_answered(state: AgentState, answer: Answer) -> Moved:
     """End the run with its answer. Steps of a plan that were not done are no secret: then it has stalled."""
     plan = state.current.plan
     undone = "" if plan is None else not_done(plan)
-    if undone:
-        return finish(state, Ending.STALLED, text, reason=f"not done: {undone}", output=output)
-    return finish(state, Ending.ANSWERED, text, output=output)
+    reason = "; ".join(filter(None, (undone and f"not done: {undone}", answer.flaw)))
+    ending = Ending.STALLED if undone else Ending.ANSWERED
+    return finish(state, ending, answer.text, reason=reason, output=answer.output)
 
 
 def not_done(plan: Plan) -> str:

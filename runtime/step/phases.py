@@ -1,6 +1,6 @@
 """What an agent is doing: one class for each phase, each holding just what its phase needs.
 
-So a state that no phase describes cannot be built. `op` numbers name what is awaited from outside: an answer that
+So what a phase does not need cannot be in it. `op` numbers name what is awaited from outside: an answer that
 carries another number is late, and the driver drops it.
 """
 
@@ -15,6 +15,9 @@ from ...protocols.outcome import Ending, Limit, Outcome
 
 __all__ = (
     "Acting",
+    "After",
+    "Answer",
+    "Aside",
     "Ask",
     "AskStage",
     "Asking",
@@ -26,6 +29,7 @@ __all__ = (
     "Idle",
     "Leaving",
     "Mail",
+    "NodeDone",
     "Op",
     "Paused",
     "Phase",
@@ -134,6 +138,7 @@ class Slot:
         key: The first op it was awaited under, which names the call in every life of the agent.
         safe: Its tool may run again where nobody knows whether it ran.
         approved: A person has allowed it.
+        rewritten: The arguments that a person decides about, and that run in place of the model's own; empty: its own.
     """
 
     call: ToolCall
@@ -148,6 +153,12 @@ class Slot:
     key: Op = NONE
     safe: bool = False
     approved: bool = False
+    rewritten: str = ""
+
+    @property
+    def runs(self) -> ToolCall:
+        """The call that runs, and that a person is shown; `call` is the model's own, which its transcript keeps."""
+        return replace(self.call, arguments=self.rewritten) if self.rewritten else self.call
 
     def awaited_under(self, op: Op) -> "Slot":
         """The call when it is begun, for the first time or anew."""
@@ -218,19 +229,36 @@ class Summarising:
 
 
 @dataclass(frozen=True, slots=True)
-class Leaving:
-    """At the end of a Step: a look at the mailbox is awaited; then `answer` ends the run, or `wait` begins.
+class Answer:
+    """The run ends with this.
 
     Attributes:
-        summary: What the plan's current node came to, where the Step ends it.
         output: The validated value of a typed answer.
+        flaw: What the person who asked must know of the answer; empty: nothing.
     """
 
-    op: Op
-    answer: str | None = None
-    wait: WaitFor | None = None
-    summary: str | None = None
+    text: str
     output: Json = None
+    flaw: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class NodeDone:
+    """The plan's current node is done, and came to this."""
+
+    summary: str
+
+
+After: TypeAlias = Answer | NodeDone | WaitFor | None
+"""What is to follow a Step; None: the next one."""
+
+
+@dataclass(frozen=True, slots=True)
+class Leaving:
+    """At the end of a Step: a look at the mailbox is awaited; `then` follows, unless mail wants another Step first."""
+
+    op: Op
+    then: After = None
     phase: ClassVar[Phase] = Phase.LEAVING
 
 
@@ -268,6 +296,10 @@ class WindingDown:
 
 Asking: TypeAlias = Decomposing | Thinking | Summarising | Compacting | WindingDown
 """The phases in which a model is asked."""
+
+
+Aside: TypeAlias = Decomposing | Summarising | Compacting
+"""Those in which it is asked for something that the run can do without."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,7 +20,7 @@ from .decomposition import read_decomposition, read_summary
 from .effects import Commit, Moved, Notify
 from .events import Replied
 from .judging import judge
-from .phases import Ask, Decomposing, Paused, Summarising
+from .phases import Ask, Decomposing, NodeDone, Paused, Summarising
 from .plan import NodeStatus, Plan
 from .prompts import FINAL, node_note
 from .state import AgentState
@@ -76,11 +76,9 @@ def decomposed(state: AgentState, doing: Decomposing, event: Replied) -> Moved:
 def refused(state: AgentState, doing: Decomposing, error: PlanInvalid) -> Moved:
     """A plan that is none: the model may try once more."""
     if doing.flaw:
-        return run_directly(state, f"The plan is refused, so the task is worked on without one: {error}")
-    told = Notify(
-        NoticeType.STEP, "plan_refused", f"The plan is refused: {error}", {"reason": str(error)}, warning=True
-    )
-    state, effects = decompose(state, str(error))
+        return run_directly(state, f"The task is worked on without a plan. {error}")
+    told = Notify(NoticeType.STEP, "plan_refused", str(error), {"reason": error.reason}, warning=True)
+    state, effects = decompose(state, error.reason)
     return state, (told, *effects)
 
 
@@ -104,14 +102,14 @@ def summarised(state: AgentState, doing: Summarising, event: Replied) -> Moved:
         how = "Unparsable" if event.reply.message.content.strip() else "Empty"
         state, effects = summary_missing(state, f"{how} summary response {shown(event.reply)}")
     else:
-        state, effects = leave(state, summary=summary)
+        state, effects = leave(state, NodeDone(summary))
     return state, (told, Commit(), *effects)
 
 
 def summary_missing(state: AgentState, warning: str) -> Moved:
     """Leave the Step without a summary of the model's."""
     told = Notify(NoticeType.STEP, "degraded", warning, {"phase": state.phase.value}, warning=True)
-    state, effects = leave(state, summary=f"Completed {node_title(state)}")
+    state, effects = leave(state, NodeDone(f"Completed {node_title(state)}"))
     return state, (told, *effects)
 
 

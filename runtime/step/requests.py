@@ -49,7 +49,7 @@ def decompose_request(state: AgentState, flaw: str, tools: tuple[ToolSchema, ...
     system = DECOMPOSE_ALWAYS if rules.plan == "always" else DECOMPOSE_SYSTEM
     before = newest(state.transcript.turns[: state.transcript.since], share) if state.transcript.since else ""
     listed = "\n".join(f"{each.name}: {first_line(each.description)}" for each in tools)
-    refusal = f"Your last plan was refused: {flaw} Give a corrected one." if flaw else ""
+    refusal = f"Your last plan was refused: {flaw}. Give a corrected one." if flaw else ""
     return two_texts(
         system,
         titled("Who works on it", shortened(rules.instructions, share)),

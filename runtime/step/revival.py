@@ -24,6 +24,7 @@ from .phases import (
     Entering,
     Idle,
     Leaving,
+    NodeDone,
     Paused,
     Slot,
     Summarising,
@@ -78,7 +79,7 @@ def awaited_again(state: AgentState, doing: Entering | Leaving | Waiting | Done,
         case Entering():
             return state, (TakeMail(op, state.rules.mail_bytes),)
         case Leaving():
-            return state, (LookForMail(op),)
+            return state, (LookForMail(op, doing.then.summary if isinstance(doing.then, NodeDone) else ""),)
         case Waiting(wait=wait):
             return state, (WaitForMail(op, replace(wait, seconds=max(0.0, wait.seconds - waited))),)
         case Done(outcome=outcome):

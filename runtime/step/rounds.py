@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ...protocols.messages import Reply
+from ...protocols.messages import Finish, Reply
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from .asking import ask
@@ -11,16 +11,17 @@ from .effects import Commit, Moved, Notify
 from .ending import finish, wind_down
 from .events import Replied
 from .nudge import nudge
-from .phases import Ask, Thinking, WindingDown
+from .phases import Answer, Ask, Thinking
 from .planning import shown, summarise
 from .prompts import CORRECT
 from .state import AgentState
-from .usage import counted_aside
 
-__all__ = ("answered", "empty", "last_replied", "rounds_spent", "think")
+__all__ = ("answered", "empty", "rounds_spent", "think")
 
 CORRECTIONS = 2
 """How often the model may correct a typed answer."""
+
+CUT_SHORT = "the answer was cut at the output limit"
 
 
 def think(state: AgentState) -> Moved:
@@ -45,7 +46,7 @@ def answered(state: AgentState, event: Replied) -> Moved:
     if run.node is not None:
         return summarise(state, text)
     if not event.flaw:
-        return leave(state, answer=text, output=event.output)
+        return leave(state, Answer(text, event.output, CUT_SHORT if event.reply.finish is Finish.LENGTH else ""))
     told = Notify(NoticeType.MODEL, "flawed", event.flaw, {"correction": run.corrections + 1})
     if run.corrections >= CORRECTIONS:
         reason = f"the answer is still not of the type that is asked for: {event.flaw}"
@@ -67,12 +68,3 @@ def empty(state: AgentState, reply: Reply) -> Moved:
         return state, (told, *effects)
     state, effects = think(nudge(state))
     return state, (told, Commit(), *effects)
-
-
-def last_replied(state: AgentState, doing: WindingDown, event: Replied) -> tuple[AgentState, Notify, str]:
-    """Take a last answer; calls it makes although tools are off are left out."""
-    message = replace(event.reply.message, calls=())
-    state, told = counted_aside(state, doing, event.reply)
-    if message.content.strip():
-        state = replace(state, transcript=state.transcript.reply(message))
-    return state, told, message.content
