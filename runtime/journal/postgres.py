@@ -20,8 +20,8 @@ CONNECTION = {
 
 SESSION = text(
     # A process that stands still inside a transaction (Ray's node was cut off, or stopped) may not keep the newer life
-    # from its stream: it loses its locks, and what it began.
-    "SELECT set_config('idle_in_transaction_session_timeout', '10s', false), set_config('lock_timeout', '5s', false),"
+    # from its stream: before others are tired of waiting, it loses its locks and what it began.
+    "SELECT set_config('idle_in_transaction_session_timeout', '4s', false), set_config('lock_timeout', '8s', false),"
     # Where commits return before they are on the disk, what was acknowledged could be lost.
     " CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END,"
     # Two who find an empty database at once would both make its tables. The number is ours alone: `amrita` in ASCII.

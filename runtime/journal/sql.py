@@ -106,6 +106,8 @@ class SqlJournal:
 
     async def aclose(self) -> None:
         """Finish what was asked for, and let go of the database."""
+        if self._closed:
+            return
         self._closed = True
         if self._pump is not None:
             await self._pump

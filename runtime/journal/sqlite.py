@@ -9,6 +9,7 @@ from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
 from ..errors import JournalInvalid, JournalUnavailable
+from .schema import JOURNAL
 
 __all__ = ("BUSY", "SqliteFile")
 
@@ -77,11 +78,16 @@ class SqliteFile:
         return JournalUnavailable(where=self.where, reason=reason)
 
     def _open(self) -> sqlite3.Connection:
-        """What SQLAlchemy opens the file by; `rw` makes no file. Transactions are begun by `begin`."""
+        """What SQLAlchemy opens the file by; `rw` makes no file. Transactions are begun by `begin`.
+
+        WAL mode stays with a file, so it is not set in one that may be somebody else's.
+        """
         connection = sqlite3.connect(
             f"{self._path.as_uri()}?mode=rw", uri=True, timeout=BUSY, isolation_level=None, check_same_thread=False
         )
-        connection.execute("PRAGMA journal_mode=WAL")
+        tables = [name for (name,) in connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        if not tables or JOURNAL.name in tables:
+            connection.execute("PRAGMA journal_mode=WAL")
         connection.execute("PRAGMA synchronous=FULL")
         return connection
 

@@ -10,8 +10,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, rule, run_state_machine_as_test
 
+from amrita_fleet.protocols.errors import FleetError
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.errors import FleetError
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.journal.rules import Retention
 from amrita_fleet.runtime.ports import Journal
