@@ -14,7 +14,7 @@ class Approval:
     Attributes:
         id: What it is answered under, unique in the fleet: `name.incarnation.number.op`.
         step: Steps of the agent's life so far.
-        arguments: JSON text, as the model sent it.
+        arguments: JSON text: exactly what runs if it is allowed, which hooks may have rewritten.
         reason: Why a person is asked.
         since: Unix seconds when the agent began on the calls that this one belongs to.
     """

@@ -118,8 +118,8 @@ def held_calls(state: AgentState, since: float) -> tuple[Approval, ...]:
             agent=state.agent,
             run=run,
             step=state.step,
-            tool=slot.call.name,
-            arguments=slot.call.arguments,
+            tool=slot.runs.name,
+            arguments=slot.runs.arguments,
             reason=slot.held,
             since=since,
         )

@@ -12,7 +12,6 @@ from typing import TypeAlias, cast
 
 from ..protocols.messages import Json
 from ..protocols.notices import NoticeType
-from ..protocols.outcome import Limit
 from .containment import apart
 from .errors import HookFailed
 from .hooks import (
@@ -20,16 +19,17 @@ from .hooks import (
     Answer,
     Decision,
     EndRun,
-    Extend,
+    ExtendRounds,
+    HookPoint,
     Hooks,
     LimitReached,
     NeedsApproval,
-    Output,
-    Refuse,
-    Rewrite,
-    StepBegins,
+    RefuseCall,
+    ReplaceOutput,
+    ReplaceSummary,
+    RewriteArguments,
+    StepBegun,
     StepEnded,
-    Summary,
     ToolAsked,
     ToolDone,
 )
@@ -43,18 +43,16 @@ log = logging.getLogger(__name__)
 PATIENCE = 30.0
 """Seconds a hook may take for one decision."""
 
-Point: TypeAlias = StepBegins | StepEnded | ToolAsked | ToolDone | LimitReached
-
 Tell: TypeAlias = Callable[[NoticeType, str, str, dict[str, str]], None]
 """Tells the watchers: what the notice is about, which event, one line, the facts."""
 
-POINTS: Mapping[type[Point], tuple[str, tuple[type[Decision], ...]]] = MappingProxyType(
+POINTS: Mapping[type[HookPoint], tuple[str, tuple[type[Decision], ...]]] = MappingProxyType(
     {
-        StepBegins: ("before_step", (AddNote, EndRun)),
-        StepEnded: ("after_step", (Summary,)),
-        ToolAsked: ("before_tool", (Rewrite, Refuse, NeedsApproval)),
-        ToolDone: ("after_tool", (Output,)),
-        LimitReached: ("on_limit", (Extend,)),
+        StepBegun: ("before_step", (AddNote, EndRun)),
+        StepEnded: ("after_step", (ReplaceSummary,)),
+        ToolAsked: ("before_tool", (RewriteArguments, RefuseCall, NeedsApproval)),
+        ToolDone: ("after_tool", (ReplaceOutput,)),
+        LimitReached: ("on_limit", (ExtendRounds,)),
     }
 )
 """The method that is asked about each thing, and the decisions it may give."""
@@ -65,7 +63,7 @@ class Ruling:
     """What the hooks say of a call: the arguments if they rewrote them, and what stands against running it now."""
 
     arguments: Mapping[str, Json] | None = None
-    against: Refuse | NeedsApproval | None = None
+    against: RefuseCall | NeedsApproval | None = None
 
 
 class HookChain:
@@ -92,9 +90,9 @@ class HookChain:
         """Whether any hook does anything."""
         return any(self._asked.values())
 
-    async def before_step(self, step: StepBegins) -> AddNote | EndRun | None:
+    async def before_step(self, step: StepBegun) -> AddNote | EndRun | None:
         """The first decision. A hook that fails ends the run: nobody knows what it would have forbidden."""
-        for hook in self._asked[StepBegins]:
+        for hook in self._asked[StepBegun]:
             try:
                 decision = await self._ask(hook, step)
             except HookFailed as error:
@@ -103,12 +101,12 @@ class HookChain:
                 return decision
         return None
 
-    async def after_step(self, step: StepEnded) -> Summary | None:
+    async def after_step(self, step: StepEnded) -> ReplaceSummary | None:
         """The last summary; each hook sees that of the one before it."""
-        last: Summary | None = None
+        last: ReplaceSummary | None = None
         for hook in self._asked[StepEnded]:
             decision = await self._ask_kindly(hook, step)
-            if isinstance(decision, Summary):
+            if isinstance(decision, ReplaceSummary):
                 last, step = decision, replace(step, summary=decision.text)
         return last
 
@@ -119,7 +117,7 @@ class HookChain:
 
         Args:
             call: What is about to run.
-            approved: A person has allowed it, so that none of the hooks needs to ask for that.
+            approved: A person has allowed just this call, so that hooks may refuse it and no more.
 
         Raises:
             HookFailed: A hook failed, so the call must not run.
@@ -128,9 +126,10 @@ class HookChain:
         asked: NeedsApproval | None = None
         for hook in self._asked[ToolAsked]:
             match await self._ask(hook, deepcopy(call)):  # what one hook changes in place, the next must not see
-                case Rewrite(arguments=arguments):
+                case RewriteArguments() as rewrite if not approved:
+                    arguments = rewrite.arguments
                     call = replace(call, arguments=arguments)
-                case Refuse() as refusal:
+                case RefuseCall() as refusal:
                     return Ruling(arguments, refusal)
                 case NeedsApproval() as wish if not approved:
                     asked = asked or wish
@@ -138,35 +137,31 @@ class HookChain:
                     pass
         return Ruling(arguments, asked)
 
-    async def after_tool(self, result: ToolDone) -> Output | None:
+    async def after_tool(self, result: ToolDone) -> ReplaceOutput | None:
         """The last output; each hook sees that of the one before it."""
-        last: Output | None = None
+        last: ReplaceOutput | None = None
         for hook in self._asked[ToolDone]:
             decision = await self._ask_kindly(hook, result)
-            if isinstance(decision, Output):
+            if isinstance(decision, ReplaceOutput):
                 last, result = decision, replace(result, output=decision.text)
         return last
 
-    async def on_limit(self, limit: LimitReached) -> Extend | None:
-        """The first extension, where the limit can be extended."""
+    async def on_limit(self, limit: LimitReached) -> ExtendRounds | None:
+        """The first extension. Whether the limit can be extended is not for hooks to know."""
         for hook in self._asked[LimitReached]:
             decision = await self._ask_kindly(hook, limit)
-            if not isinstance(decision, Extend):
-                continue
-            if limit.limit is Limit.ROUNDS:
+            if isinstance(decision, ExtendRounds):
                 return decision
-            why = f"{named(hook)}.on_limit cannot extend {limit.limit}: only {Limit.ROUNDS} can be extended."
-            self._tell(NoticeType.AGENT, "hook_ignored", why, {"hook": named(hook), "point": "on_limit"})
         return None
 
-    async def _ask_kindly(self, hook: Hooks, point: Point) -> Decision | None:
+    async def _ask_kindly(self, hook: Hooks, point: HookPoint) -> Decision | None:
         """A hook's decision; none when it fails, which has been told."""
         try:
             return await self._ask(hook, point)
         except HookFailed:
             return None
 
-    async def _ask(self, hook: Hooks, point: Point) -> Decision | None:
+    async def _ask(self, hook: Hooks, point: HookPoint) -> Decision | None:
         """A hook's decision.
 
         Raises:
@@ -185,14 +180,14 @@ class HookChain:
             reason = f"it took longer than {self._patience:g} seconds" if late else sentence(error)
             raise self._failed(hook, name, reason, error) from error
 
-    async def _answer(self, method: Callable[[Point], Answer[Decision]], point: Point) -> Decision | None:
+    async def _answer(self, method: Callable[[HookPoint], Answer[Decision]], point: HookPoint) -> Decision | None:
         if iscoroutinefunction(method):
             answer = cast("Answer[Decision]", method(point))
         else:
             answer = await self._in_thread(method, point)
         return await answer if isawaitable(answer) else answer
 
-    async def _in_thread(self, method: Callable[[Point], Answer[Decision]], point: Point) -> Answer[Decision]:
+    async def _in_thread(self, method: Callable[[HookPoint], Answer[Decision]], point: HookPoint) -> Answer[Decision]:
         async with self._threads.turn():
             if self._threads.spent:
                 raise RuntimeError("too many earlier hooks are stuck in their threads")

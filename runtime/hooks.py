@@ -10,6 +10,9 @@ They run in the agent's process, one after the other in the order given. An `asy
 other in a thread. A hook that raises, takes longer than 30 seconds or decides what its point does not know has failed,
 which a notice (`agent.hook_failed`) and the log say: a call it stood before does not run, a Step it stood before ends
 the run, and anything else goes on as if it had decided nothing.
+
+What a person allows is what runs. The person sees the call as the hooks have left it; once it is allowed they are asked
+about that very call again, and can then only refuse it: a rewrite or a wish for approval changes nothing there.
 """
 
 import json
@@ -26,16 +29,17 @@ __all__ = (
     "AddNote",
     "Decision",
     "EndRun",
-    "Extend",
+    "ExtendRounds",
+    "HookPoint",
     "Hooks",
     "LimitReached",
     "NeedsApproval",
-    "Output",
-    "Refuse",
-    "Rewrite",
-    "StepBegins",
+    "RefuseCall",
+    "ReplaceOutput",
+    "ReplaceSummary",
+    "RewriteArguments",
+    "StepBegun",
     "StepEnded",
-    "Summary",
     "ToolAsked",
     "ToolDone",
 )
@@ -47,55 +51,50 @@ Answer: TypeAlias = T | Awaitable[T | None] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepBegins:
-    """A Step is about to begin.
+class HookPoint:
+    """Where an agent asks its hooks.
 
     Attributes:
         step: Steps of the agent's life so far, this one included.
-        node: The plan node it works on; empty without a plan.
     """
 
     agent: AgentId
     run: RunId
     step: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class StepBegun(HookPoint):
+    """A Step has begun, and nothing has happened in it; `node` is the plan's, empty without a plan."""
+
     node: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class StepEnded:
+class StepEnded(HookPoint):
     """A Step has ended.
 
     Attributes:
-        step: Steps of the agent's life so far.
         node: The plan node it worked on; empty without a plan.
         summary: What the plan will say that the node came to; empty without a plan.
     """
 
-    agent: AgentId
-    run: RunId
-    step: int
     node: str = ""
     summary: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolAsked:
+class ToolAsked(HookPoint):
     """The model calls a tool, with arguments that the tool takes. Changing them in place changes nothing."""
 
-    agent: AgentId
-    run: RunId
-    step: int
     tool: str
     arguments: Mapping[str, Json]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class ToolDone:
+class ToolDone(HookPoint):
     """A call has run; `output` is what the model would read, and `failed` whether that tells of a failure."""
 
-    agent: AgentId
-    run: RunId
-    step: int
     tool: str
     arguments: Mapping[str, Json]
     output: str
@@ -103,12 +102,9 @@ class ToolDone:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class LimitReached:
+class LimitReached(HookPoint):
     """A limit would end the run; `reason` is the sentence that says how."""
 
-    agent: AgentId
-    run: RunId
-    step: int
     limit: Limit
     reason: str = ""
 
@@ -151,14 +147,14 @@ class EndRun(Worded):
 
 
 @dataclass(frozen=True, slots=True)
-class Summary(Worded):
+class ReplaceSummary(Worded):
     """Have the plan say this of the node."""
 
     text: str
 
 
 @dataclass(frozen=True, slots=True)
-class Rewrite:
+class RewriteArguments:
     """Call the tool with these arguments. They are validated as the model's own are."""
 
     arguments: Mapping[str, Json]
@@ -172,12 +168,12 @@ class Rewrite:
         """
         given = cast("object", self.arguments)
         if not isinstance(given, Mapping):
-            raise TypeError(f"Rewrite.arguments must be a mapping, not a {type(given).__name__}")
+            raise TypeError(f"RewriteArguments.arguments must be a mapping, not a {type(given).__name__}")
         object.__setattr__(self, "arguments", json.loads(json.dumps(dict(self.arguments))))
 
 
 @dataclass(frozen=True, slots=True)
-class Refuse(Worded):
+class RefuseCall(Worded):
     """Do not run the call. The model reads `Cancelled: <reason>`."""
 
     reason: str
@@ -191,7 +187,7 @@ class NeedsApproval(Worded):
 
 
 @dataclass(frozen=True, slots=True)
-class Output(Worded):
+class ReplaceOutput(Worded):
     """Have the model read this. A text that begins `ERROR` tells of a failure."""
 
     text: str
@@ -200,22 +196,24 @@ class Output(Worded):
 
 
 @dataclass(frozen=True, slots=True)
-class Extend:
+class ExtendRounds:
     """Let the run go on for so many more rounds."""
 
     rounds: int
 
     def __post_init__(self) -> None:
-        """Refuse what is no extension.
+        """Take no other than a number of rounds.
 
         Raises:
             ValueError: It is below 1, or no whole number.
         """
         if type(self.rounds) is not int or self.rounds < 1:  # a bool is no number of rounds
-            raise ValueError(f"Extend.rounds must be a whole number of at least 1, not {self.rounds!r}")
+            raise ValueError(f"ExtendRounds.rounds must be a whole number of at least 1, not {self.rounds!r}")
 
 
-Decision: TypeAlias = AddNote | EndRun | Summary | Rewrite | Refuse | NeedsApproval | Output | Extend
+Decision: TypeAlias = (
+    AddNote | EndRun | ReplaceSummary | RewriteArguments | RefuseCall | NeedsApproval | ReplaceOutput | ExtendRounds
+)
 
 
 class Hooks:
@@ -225,21 +223,21 @@ class Hooks:
     process by pickle, so what it holds must be picklable.
     """
 
-    def before_step(self, step: StepBegins, /) -> Answer[AddNote | EndRun]:
+    def before_step(self, step: StepBegun, /) -> Answer[AddNote | EndRun]:
         """Before a Step begins: add a note to it, or end the run."""
 
-    def after_step(self, step: StepEnded, /) -> Answer[Summary]:
+    def after_step(self, step: StepEnded, /) -> Answer[ReplaceSummary]:
         """After a Step has ended: say in other words what its plan node came to."""
 
-    def before_tool(self, call: ToolAsked, /) -> Answer[Rewrite | Refuse | NeedsApproval]:
+    def before_tool(self, call: ToolAsked, /) -> Answer[RewriteArguments | RefuseCall | NeedsApproval]:
         """Before a call runs: rewrite its arguments, refuse it, or have a person decide.
 
-        A call that a person has allowed comes here once more before it runs: it may still be refused, and where it was
-        rewritten it must be so again.
+        A call that a person has allowed comes here once more before it runs, as it was allowed: it may still be
+        refused, and any other decision changes nothing.
         """
 
-    def after_tool(self, result: ToolDone, /) -> Answer[Output]:
+    def after_tool(self, result: ToolDone, /) -> Answer[ReplaceOutput]:
         """After a call has run: replace what the model reads of it."""
 
-    def on_limit(self, limit: LimitReached, /) -> Answer[Extend]:
-        """When a limit would end the run: extend it. Only `agent_tool_call_limit` can be extended."""
+    def on_limit(self, limit: LimitReached, /) -> Answer[ExtendRounds]:
+        """When a limit would end the run: extend it. At any but `agent_tool_call_limit` a notice says that none can."""

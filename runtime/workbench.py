@@ -9,7 +9,7 @@ from ..protocols.messages import Json, ToolCall
 from .containment import CancelledItself, apart
 from .errors import HookFailed
 from .hook_chain import HookChain
-from .hooks import NeedsApproval, Refuse, ToolAsked, ToolDone
+from .hooks import RefuseCall, ToolAsked, ToolDone
 from .step.events import CallFacts
 from .tools.arguments import read_arguments
 from .tools.digest import NO_ARGUMENTS, signature
@@ -24,9 +24,14 @@ __all__ = ("Held", "Workbench")
 
 @dataclass(frozen=True, slots=True)
 class Held:
-    """A call that did not run: a person must allow it first, because of `reason`."""
+    """A call that did not run: a person must allow it first, because of `reason`; `arguments` are those that then run.
+
+    Attributes:
+        arguments: JSON text: what the hooks have left, so not always what the model sent.
+    """
 
     reason: str
+    arguments: str
 
 
 class Workbench:
@@ -39,25 +44,20 @@ class Workbench:
         self._hooks = hooks
 
     def facts(self, call: ToolCall) -> CallFacts:
-        """What the core must know of a call before it is run.
-
-        Approval is asked for here only where nothing else has a say first: hooks may refuse the call, and arguments
-        that the tool does not take are no question for a person. `run` asks for what is left.
-        """
+        """What the core must know of a call before it is run."""
         tool = self._toolbox.get(call.name)
         if tool is None:
             return CallFacts(signature(call.name, call.arguments))
-        needs = tool.approval and not self._hooks and not isinstance(read(tool, call.arguments), ToolOutput)
         known = signature(call.name, call.arguments, tool.labels)
-        return CallFacts(known, polling=tool.polling, approval=needs, safe=tool.replay == "safe")
+        return CallFacts(known, polling=tool.polling, safe=tool.replay == "safe")
 
     async def run(self, call: ToolCall, context: ToolContext, *, approved: bool) -> ToolOutput | Held:
         """Run one call. Only the caller's own cancellation comes out of it as an exception.
 
         Args:
-            call: What the model asked for.
+            call: What the model asked for, or what a person has allowed.
             context: Where it is asked for, and what the tool may use.
-            approved: A person has allowed it.
+            approved: A person has allowed just this call. Hooks may still refuse it, and do nothing else to it.
         """
         tool = self._toolbox.get(call.name)
         if tool is None:
@@ -68,8 +68,6 @@ class Workbench:
             return ToolOutput.failure(f"{tool.name} cancelled itself.")
 
     async def _run(self, tool: Tool, text: str, context: ToolContext, *, approved: bool) -> ToolOutput | Held:
-        if not self._hooks and (approved or not tool.approval):
-            return await self._executor.run(tool, text, context)
         given = read(tool, text)
         if isinstance(given, ToolOutput):
             return self._executor.bounded(given)
@@ -77,8 +75,7 @@ class Workbench:
         ruled = await self._ruled(tool, asked, approved=approved)
         if not isinstance(ruled, ToolAsked):
             return ruled
-        # Written anew, so that it is what the hooks have seen: readers of JSON differ on a key that comes twice.
-        output = await self._executor.run(tool, dumps(dict(ruled.arguments)), context)
+        output = await self._executor.run(tool, text if approved else written(ruled.arguments), context)
         return await self._after(ruled, output)
 
     async def _ruled(self, tool: Tool, asked: ToolAsked, *, approved: bool) -> ToolAsked | ToolOutput | Held:
@@ -87,19 +84,18 @@ class Workbench:
             ruling = await self._hooks.before_tool(asked, approved=approved)
         except HookFailed as error:
             return self._executor.bounded(ToolOutput.failure(f"{tool.name} was not run. {error}"))
-        if isinstance(ruling.against, Refuse):
+        if isinstance(ruling.against, RefuseCall):
             return self._executor.bounded(ToolOutput(f"Cancelled: {ruling.against.reason}"))
-        rewritten = ""
         if ruling.arguments is not None:
-            rewritten = dumps(dict(ruling.arguments))
-            flawed = read(tool, rewritten)
+            flawed = read(tool, written(ruling.arguments))
             if isinstance(flawed, ToolOutput):
                 reason = flawed.content.removeprefix("ERROR: ")
                 return self._executor.bounded(ToolOutput.failure(f"A hook rewrote the call. {reason}"))
             asked = replace(asked, arguments=ruling.arguments)
         if approved or not (tool.approval or ruling.against):
             return asked
-        return Held(why(tool, ruling.against, rewritten))
+        reason = ruling.against.reason if ruling.against else f"{tool.name} is marked as needing approval"
+        return Held(reason, written(asked.arguments))
 
     async def _after(self, asked: ToolAsked, output: ToolOutput) -> ToolOutput:
         """The output as the hooks want the model to read it."""
@@ -130,7 +126,10 @@ def read(tool: Tool, text: str) -> Mapping[str, Json] | ToolOutput:
         return ToolOutput.failure(sentence(error))
 
 
-def why(tool: Tool, asked: NeedsApproval | None, rewritten: str) -> str:
-    """What the person reads who decides; the call that is shown is the model's own, so a rewritten one is added."""
-    reason = asked.reason if asked else f"{tool.name} is marked as needing approval"
-    return clean(f"{reason} (a hook rewrote the arguments to {rewritten})") if rewritten else reason
+def written(arguments: Mapping[str, Json]) -> str:
+    """Arguments as JSON text: what hooks and people have seen, since readers of JSON differ on a key that comes twice.
+
+    Half a surrogate pair, which neither a record nor a request can carry, is written as an escape.
+    """
+    text = dumps(dict(arguments))
+    return text if clean(text) == text else json.dumps(dict(arguments))

@@ -94,7 +94,6 @@ class CallFacts:
 
     signature: str
     polling: bool = False
-    approval: bool = False
     safe: bool = False
 
 
@@ -149,10 +148,11 @@ class ToolEnded:
 
 @dataclass(frozen=True, slots=True)
 class ToolHeld:
-    """A call did not run: a person must allow it first, because `reason`."""
+    """A call did not run: a person must allow it first, because `reason`; then it runs with just these `arguments`."""
 
     op: Op
     reason: str
+    arguments: str
 
 
 @dataclass(frozen=True, slots=True)

@@ -82,16 +82,17 @@ if TYPE_CHECKING:
     from .runtime.fleet import Fleet as Fleet
     from .runtime.hooks import AddNote as AddNote
     from .runtime.hooks import EndRun as EndRun
-    from .runtime.hooks import Extend as Extend
+    from .runtime.hooks import ExtendRounds as ExtendRounds
+    from .runtime.hooks import HookPoint as HookPoint
     from .runtime.hooks import Hooks as Hooks
     from .runtime.hooks import LimitReached as LimitReached
     from .runtime.hooks import NeedsApproval as NeedsApproval
-    from .runtime.hooks import Output as Output
-    from .runtime.hooks import Refuse as Refuse
-    from .runtime.hooks import Rewrite as Rewrite
-    from .runtime.hooks import StepBegins as StepBegins
+    from .runtime.hooks import RefuseCall as RefuseCall
+    from .runtime.hooks import ReplaceOutput as ReplaceOutput
+    from .runtime.hooks import ReplaceSummary as ReplaceSummary
+    from .runtime.hooks import RewriteArguments as RewriteArguments
+    from .runtime.hooks import StepBegun as StepBegun
     from .runtime.hooks import StepEnded as StepEnded
-    from .runtime.hooks import Summary as Summary
     from .runtime.hooks import ToolAsked as ToolAsked
     from .runtime.hooks import ToolDone as ToolDone
     from .runtime.run import Run as Run
@@ -140,12 +141,13 @@ __all__ = (
     "ContextOverflow",
     "EndRun",
     "Ending",
-    "Extend",
+    "ExtendRounds",
     "Fleet",
     "FleetClosed",
     "FleetError",
     "FunctionConfig",
     "HookFailed",
+    "HookPoint",
     "Hooks",
     "InvalidMove",
     "JournalInvalid",
@@ -169,7 +171,6 @@ __all__ = (
     "NoticeType",
     "NumberInvalid",
     "Outcome",
-    "Output",
     "OutputMissing",
     "PeerUnreachable",
     "Plan",
@@ -184,15 +185,17 @@ __all__ = (
     "Receipt",
     "ReceiptState",
     "Refusal",
-    "Refuse",
+    "RefuseCall",
+    "ReplaceOutput",
+    "ReplaceSummary",
     "Reply",
-    "Rewrite",
+    "RewriteArguments",
     "Run",
     "RunError",
     "RunUnknown",
     "Secret",
     "SelfAddressed",
-    "StepBegins",
+    "StepBegun",
     "StepEnded",
     "Stopped",
     "StreamBroken",
@@ -200,7 +203,6 @@ __all__ = (
     "StreamExpected",
     "StreamFull",
     "StreamMisused",
-    "Summary",
     "SuspendObjectStream",
     "SuspendTimedOut",
     "SuspensionRefused",
@@ -298,16 +300,17 @@ _HOMES = {
     "runtime.hooks": (
         "AddNote",
         "EndRun",
-        "Extend",
+        "ExtendRounds",
+        "HookPoint",
         "Hooks",
         "LimitReached",
         "NeedsApproval",
-        "Output",
-        "Refuse",
-        "Rewrite",
-        "StepBegins",
+        "RefuseCall",
+        "ReplaceOutput",
+        "ReplaceSummary",
+        "RewriteArguments",
+        "StepBegun",
         "StepEnded",
-        "Summary",
         "ToolAsked",
         "ToolDone",
     ),

@@ -15,7 +15,8 @@ from amrita_fleet import (
     Hooks,
     NeedsApproval,
     Notice,
-    Refuse,
+    RefuseCall,
+    RewriteArguments,
     Run,
     Tool,
     ToolAsked,
@@ -80,7 +81,8 @@ async def test_a_marked_tool_runs_once_a_person_has_allowed_it(make_fleet: MakeF
         assert (await run.outcome()).text == "done"
         told = await tool_notices(run)
         assert await fleet.approvals.pending() == ()
-    assert told[0].data["id"] == waiting.id
+    assert [notice.extra_type for notice in told] == ["started", "approval", "approved", "ended"]
+    assert told[1].data["id"] == waiting.id
     assert told[-1].text == "delete: deleted x"
 
 
@@ -149,9 +151,9 @@ async def test_a_stopped_runs_held_call_was_not_run_and_waits_no_longer(make_fle
 
 async def test_a_hook_asks_for_approval_and_refuses(make_fleet: MakeFleet) -> None:
     class Careful(Hooks):
-        async def before_tool(self, call: ToolAsked) -> NeedsApproval | Refuse | None:
+        async def before_tool(self, call: ToolAsked) -> NeedsApproval | RefuseCall | None:
             if call.arguments["text"] == "never":
-                return Refuse("not that")
+                return RefuseCall("not that")
             return NeedsApproval("it speaks") if call.arguments["text"] == "ask" else None
 
     moves = (calls(call("echo", text="ask"), call("echo", text="never"), call("echo", text="fine")), say("done"))
@@ -164,3 +166,25 @@ async def test_a_hook_asks_for_approval_and_refuses(make_fleet: MakeFleet) -> No
         assert (await run.outcome()).text == "done"
         texts = [notice.text for notice in await tool_notices(run) if notice.extra_type in {"ended", "failed"}]
     assert sorted(texts) == ["echo: Cancelled: not that", "echo: ask", "echo: fine"]
+
+
+async def test_what_runs_is_what_the_person_allowed_though_a_hook_would_rewrite_it_anew(make_fleet: MakeFleet) -> None:
+    class Counting(Hooks):
+        def __init__(self) -> None:
+            self.asked = 0
+
+        def before_tool(self, call: ToolAsked) -> RewriteArguments:
+            self.asked += 1
+            return RewriteArguments({"path": f"{call.arguments['path']}/{self.asked}"})
+
+    async with make_fleet() as fleet:
+        moves = (call("delete", path="/tmp"), say("done"))
+        (ana,) = await fleet.spawn(agent(*moves, tools=(delete_tool(),), hooks=(Counting(),)), ["ana"])
+        run = await ana.start("go")
+        (waiting,) = await held(fleet)
+        assert waiting.arguments == '{"path":"/tmp/1"}'
+        await fleet.approvals.allow(waiting)
+        assert (await run.outcome()).text == "done"
+        told = {notice.extra_type: notice for notice in await tool_notices(run)}
+    assert told["approval"].data["arguments"] == waiting.arguments
+    assert told["ended"].text == "delete: deleted /tmp/1"

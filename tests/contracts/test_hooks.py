@@ -11,16 +11,16 @@ from amrita_fleet import (
     Agent,
     AmritaConfig,
     EndRun,
-    Extend,
+    ExtendRounds,
     Fleet,
     FunctionConfig,
     Hooks,
     LimitReached,
     ModelPreset,
-    Output,
+    ReplaceOutput,
     Reply,
-    Rewrite,
-    StepBegins,
+    RewriteArguments,
+    StepBegun,
     Tool,
     ToolAsked,
     ToolDone,
@@ -76,7 +76,7 @@ def agent(*moves: Move, hooks: Hooks, rounds: int = 10) -> Agent:
 
 async def test_a_note_of_a_hook_stands_before_the_step(make_fleet: MakeFleet) -> None:
     class Reminding(Hooks):
-        def before_step(self, step: StepBegins) -> AddNote:
+        def before_step(self, step: StepBegun) -> AddNote:
             return AddNote(f"Step {step.step} of {step.run}: be brief.")
 
     async with make_fleet() as fleet:
@@ -87,7 +87,7 @@ async def test_a_note_of_a_hook_stands_before_the_step(make_fleet: MakeFleet) ->
 
 async def test_a_hook_ends_a_run_before_the_model_is_asked(make_fleet: MakeFleet) -> None:
     class Closed(Hooks):
-        async def before_step(self, step: StepBegins) -> EndRun:
+        async def before_step(self, step: StepBegun) -> EndRun:
             return EndRun(f"{step.agent} is off duty")
 
     async with make_fleet() as fleet:
@@ -99,11 +99,11 @@ async def test_a_hook_ends_a_run_before_the_model_is_asked(make_fleet: MakeFleet
 
 async def test_hooks_rewrite_what_a_tool_gets_and_what_the_model_reads(make_fleet: MakeFleet) -> None:
     class Polite(Hooks):
-        async def before_tool(self, call: ToolAsked) -> Rewrite:
-            return Rewrite({"text": f"please {call.arguments['text']}"})
+        async def before_tool(self, call: ToolAsked) -> RewriteArguments:
+            return RewriteArguments({"text": f"please {call.arguments['text']}"})
 
-        def after_tool(self, result: ToolDone) -> Output:
-            return Output(f"{result.output}, thanks")
+        def after_tool(self, result: ToolDone) -> ReplaceOutput:
+            return ReplaceOutput(f"{result.output}, thanks")
 
     async with make_fleet() as fleet:
         (ana,) = await fleet.spawn(agent(call("echo", text="sing"), say("?"), hooks=Polite()), ["ana"])
@@ -115,9 +115,9 @@ async def test_a_hook_extends_the_limit_of_rounds_once(make_fleet: MakeFleet) ->
         def __init__(self) -> None:
             self.left = 1
 
-        async def on_limit(self, limit: LimitReached) -> Extend | None:
+        async def on_limit(self, limit: LimitReached) -> ExtendRounds | None:
             self.left -= 1
-            return Extend(2) if self.left >= 0 and limit.limit == "agent_tool_call_limit" else None
+            return ExtendRounds(2) if self.left >= 0 and limit.limit == "agent_tool_call_limit" else None
 
     async with make_fleet() as fleet:
         moves = (call("echo", text="a"), call("echo", text="b"), call("echo", text="c"), repeat(say("last words")))

@@ -22,8 +22,8 @@ ANA = AgentId("ana")
 RUN = RunId("ana.1.2")
 
 
-def slot(op: int, *, held: str = "", output: str | None = None) -> Slot:
-    return Slot(ToolCall("c", "delete", f'{{"path":{op}}}'), "s", Op(op), output, held=held)
+def slot(op: int, *, held: str = "", output: str | None = None, rewritten: str = "") -> Slot:
+    return Slot(ToolCall("c", "delete", f'{{"path":{op}}}'), "s", Op(op), output, held=held, rewritten=rewritten)
 
 
 def state(*slots: Slot) -> AgentState:
@@ -39,6 +39,11 @@ def test_held_calls_are_those_that_nobody_has_decided_about() -> None:
     acting = state(slot(4), slot(5, held="it is marked"), slot(6, output="done"), slot(7, held="it is marked"))
     assert held_calls(acting, 12.0) == (approval(5), approval(7))
     assert held_calls(AgentState.begin(ANA, Rules()), 12.0) == ()
+
+
+def test_a_held_call_is_shown_as_it_will_run() -> None:
+    (shown,) = held_calls(state(slot(5, held="it is marked", rewritten='{"path":"/tmp/1"}')), 12.0)
+    assert shown == replace(approval(5), arguments='{"path":"/tmp/1"}')
 
 
 def test_an_approval_crosses_processes_and_names_its_agent() -> None:

@@ -17,16 +17,16 @@ from amrita_fleet.runtime.hook_chain import HookChain, Ruling
 from amrita_fleet.runtime.hooks import (
     AddNote,
     EndRun,
-    Extend,
+    ExtendRounds,
     Hooks,
     LimitReached,
     NeedsApproval,
-    Output,
-    Refuse,
-    Rewrite,
-    StepBegins,
+    RefuseCall,
+    ReplaceOutput,
+    ReplaceSummary,
+    RewriteArguments,
+    StepBegun,
     StepEnded,
-    Summary,
     ToolAsked,
     ToolDone,
 )
@@ -35,7 +35,7 @@ from amrita_fleet.runtime.tools.threads import Threads
 pytestmark = pytest.mark.anyio
 
 ANA, RUN = AgentId("ana"), RunId("ana.1.1")
-BEGINS = StepBegins(agent=ANA, run=RUN, step=1)
+BEGINS = StepBegun(agent=ANA, run=RUN, step=1)
 ENDED = StepEnded(agent=ANA, run=RUN, step=1, node="a", summary="Read a")
 DONE = ToolDone(agent=ANA, run=RUN, step=1, tool="add", arguments={"a": 1}, output="2")
 SPENT = LimitReached(agent=ANA, run=RUN, step=1, limit=Limit.ROUNDS)
@@ -93,14 +93,14 @@ async def test_hooks_that_override_nothing_decide_nothing_and_count_as_none() ->
 
 async def test_a_sync_hook_runs_in_a_thread_and_an_async_one_on_the_loop() -> None:
     class Where(Hooks):
-        def before_step(self, step: StepBegins) -> AddNote:
+        def before_step(self, step: StepBegun) -> AddNote:
             return AddNote(f"{step.step} {threading.current_thread() is threading.main_thread()}")
 
-        async def after_step(self, step: StepEnded) -> Summary:
-            return Summary(f"{step.node} {threading.current_thread() is threading.main_thread()}")
+        async def after_step(self, step: StepEnded) -> ReplaceSummary:
+            return ReplaceSummary(f"{step.node} {threading.current_thread() is threading.main_thread()}")
 
     assert await chain(Where()).before_step(BEGINS) == AddNote("1 False")
-    assert await chain(Where()).after_step(ENDED) == Summary("a True")
+    assert await chain(Where()).after_step(ENDED) == ReplaceSummary("a True")
 
 
 @pytest.mark.parametrize("decision", [AddNote("mind the gap"), EndRun("it is late")])
@@ -111,10 +111,10 @@ async def test_the_first_decision_before_a_step_stands(decision: object) -> None
 
 
 async def test_rewrites_of_arguments_chain() -> None:
-    def plus_one(call: ToolAsked) -> Rewrite:
+    def plus_one(call: ToolAsked) -> RewriteArguments:
         number = call.arguments["a"]
         assert isinstance(number, int)
-        return Rewrite({"a": number + 1})
+        return RewriteArguments({"a": number + 1})
 
     last = always(None)
     assert await chain(Say(plus_one), Say(plus_one), last).before_tool(asked(a=1)) == Ruling({"a": 3})
@@ -123,49 +123,56 @@ async def test_rewrites_of_arguments_chain() -> None:
 
 async def test_a_refusal_ends_the_asking_and_keeps_the_rewrites_before_it() -> None:
     after = always(NeedsApproval("it costs"))
-    ruling = await chain(always(Rewrite({"a": 2})), always(Refuse("not today")), after).before_tool(asked(a=1))
-    assert ruling == Ruling({"a": 2}, Refuse("not today"))
+    ruling = await chain(always(RewriteArguments({"a": 2})), always(RefuseCall("not today")), after).before_tool(
+        asked(a=1)
+    )
+    assert ruling == Ruling({"a": 2}, RefuseCall("not today"))
     assert after.seen == []
 
 
 async def test_nobody_is_asked_for_leave_that_a_later_hook_refuses() -> None:
-    hooks = (always(NeedsApproval("it costs")), always(Refuse("never")))
-    assert await chain(*hooks).before_tool(asked(a=1)) == Ruling(None, Refuse("never"))
+    hooks = (always(NeedsApproval("it costs")), always(RefuseCall("never")))
+    assert await chain(*hooks).before_tool(asked(a=1)) == Ruling(None, RefuseCall("never"))
 
 
 async def test_the_first_wish_for_a_persons_leave_is_the_one_that_is_told() -> None:
-    hooks = (always(NeedsApproval("it costs")), always(Rewrite({"a": 2})), always(NeedsApproval("it is late")))
+    hooks = (always(NeedsApproval("it costs")), always(RewriteArguments({"a": 2})), always(NeedsApproval("it is late")))
     assert await chain(*hooks).before_tool(asked(a=1)) == Ruling({"a": 2}, NeedsApproval("it costs"))
 
 
-async def test_a_call_that_is_approved_needs_no_approval_but_may_be_refused() -> None:
-    hooks = chain(always(NeedsApproval("it costs")), always(Rewrite({"a": 2})), always(Refuse("never")))
-    assert await hooks.before_tool(asked(a=1), approved=True) == Ruling({"a": 2}, Refuse("never"))
+async def test_a_call_that_is_approved_may_be_refused_and_nothing_else() -> None:
+    wish, rewrite, last = always(NeedsApproval("it costs")), always(RewriteArguments({"a": 2})), always(None)
+    assert await chain(wish, rewrite, last).before_tool(asked(a=1), approved=True) == Ruling()
+    assert last.seen == [asked(a=1)]
+    refusing = chain(wish, rewrite, always(RefuseCall("never")))
+    assert await refusing.before_tool(asked(a=1), approved=True) == Ruling(None, RefuseCall("never"))
 
 
 async def test_outputs_and_summaries_chain() -> None:
     outputs = chain(
-        Say(lambda done: Output(f"{done.output}!")), always(None), Say(lambda done: Output(f"<{done.output}>"))
+        Say(lambda done: ReplaceOutput(f"{done.output}!")),
+        always(None),
+        Say(lambda done: ReplaceOutput(f"<{done.output}>")),
     )
-    assert await outputs.after_tool(DONE) == Output("<2!>")
-    summaries = chain(Say(lambda step: Summary(f"{step.summary}.")), Say(lambda step: Summary(step.summary.upper())))
-    assert await summaries.after_step(ENDED) == Summary("READ A.")
+    assert await outputs.after_tool(DONE) == ReplaceOutput("<2!>")
+    summaries = chain(
+        Say(lambda step: ReplaceSummary(f"{step.summary}.")), Say(lambda step: ReplaceSummary(step.summary.upper()))
+    )
+    assert await summaries.after_step(ENDED) == ReplaceSummary("READ A.")
 
 
-async def test_only_the_limit_of_rounds_is_extended_and_the_watchers_learn_of_others() -> None:
-    told = Told()
-    hooks = HookChain([always(Extend(3))], told)
-    assert await hooks.on_limit(SPENT) == Extend(3)
-    assert told.notices == []
-    tokens = LimitReached(agent=ANA, run=RUN, step=1, limit=Limit.TOKENS)
-    assert await hooks.on_limit(tokens) is None
-    assert told.notices == [("agent.hook_ignored", {"hook": "Say", "point": "on_limit"})]
+@pytest.mark.parametrize("limit", Limit)
+async def test_the_first_extension_of_a_limit_stands_whichever_limit_it_is(limit: Limit) -> None:
+    silent, after = always(None), always(ExtendRounds(5))
+    reached = LimitReached(agent=ANA, run=RUN, step=1, limit=limit)
+    assert await chain(silent, always(ExtendRounds(3)), after).on_limit(reached) == ExtendRounds(3)
+    assert (silent.seen, after.seen) == ([reached], [])
 
 
 class Broken(Hooks):
     """Fails at every point, in a way of its own."""
 
-    async def before_step(self, step: StepBegins) -> None:
+    async def before_step(self, step: StepBegun) -> None:
         raise ValueError(f"no step {step.step}")
 
     def after_step(self, step: StepEnded) -> None:
@@ -178,11 +185,11 @@ class Broken(Hooks):
         task.cancel()
         await asyncio.sleep(0)
 
-    async def after_tool(self, result: ToolDone) -> Summary:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
-        return Summary(f"of {result.tool}")
+    async def after_tool(self, result: ToolDone) -> ReplaceSummary:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        return ReplaceSummary(f"of {result.tool}")
 
-    async def on_limit(self, limit: LimitReached) -> Extend:
-        return Extend(limit.step - 1)
+    async def on_limit(self, limit: LimitReached) -> ExtendRounds:
+        return ExtendRounds(limit.step - 1)
 
 
 async def test_a_hook_that_fails_is_told_and_logged_and_the_others_still_count(
@@ -194,21 +201,21 @@ async def test_a_hook_that_fails_is_told_and_logged_and_the_others_still_count(
         assert await hooks.before_step(BEGINS) == EndRun("The hook Broken.before_step failed: ValueError: no step 1.")
         with pytest.raises(HookFailed, match="it cancelled the task that it ran in") as failure:
             await hooks.before_tool(asked(a=1))
-        assert await HookChain([Broken(), always(Summary("S"))], told).after_step(ENDED) == Summary("S")
-        assert await HookChain([Broken(), always(Output("O"))], told).after_tool(DONE) == Output("O")
-        assert await HookChain([Broken(), always(Extend(1))], told).on_limit(SPENT) == Extend(1)
+        assert await HookChain([Broken(), always(ReplaceSummary("S"))], told).after_step(ENDED) == ReplaceSummary("S")
+        assert await HookChain([Broken(), always(ReplaceOutput("O"))], told).after_tool(DONE) == ReplaceOutput("O")
+        assert await HookChain([Broken(), always(ExtendRounds(1))], told).on_limit(SPENT) == ExtendRounds(1)
     assert (failure.value.hook, failure.value.point) == ("Broken", "before_tool")
     assert told.kinds == ["agent.hook_failed"] * 5
     reasons = {data["point"]: data["reason"] for _, data in told.notices}
     assert reasons["after_step"] == "TaskLeft: SystemExit was raised in a task"
-    assert reasons["after_tool"] == "TypeError: it gave a Summary, not Output or None"
-    assert reasons["on_limit"] == "ValueError: Extend.rounds must be a whole number of at least 1, not 0"
+    assert reasons["after_tool"] == "TypeError: it gave a ReplaceSummary, not ReplaceOutput or None"
+    assert reasons["on_limit"] == "ValueError: ExtendRounds.rounds must be a whole number of at least 1, not 0"
     assert len(caplog.records) == 5
 
 
 async def test_a_hook_has_only_so_much_time() -> None:
     class Slow(Hooks):
-        async def before_step(self, step: StepBegins) -> None:
+        async def before_step(self, step: StepBegun) -> None:
             while step:
                 await asyncio.Event().wait()
 
@@ -220,7 +227,7 @@ async def test_a_sync_hook_that_never_ends_is_left_behind_and_there_are_only_so_
     go = threading.Event()
 
     class Stuck(Hooks):
-        def before_step(self, step: StepBegins) -> None:
+        def before_step(self, step: StepBegun) -> None:
             go.wait(10 * step.step)
 
     hooks = HookChain([Stuck()], Told(), patience=0.05, threads=Threads(most=1))
@@ -234,7 +241,7 @@ async def test_a_sync_hook_that_never_ends_is_left_behind_and_there_are_only_so_
 
 async def test_a_time_out_of_the_hooks_own_is_named_as_one() -> None:
     class Hasty(Hooks):
-        async def before_step(self, step: StepBegins) -> None:
+        async def before_step(self, step: StepBegun) -> None:
             raise TimeoutError(f"the policy of Step {step.step} is slow")
 
     ended = await chain(Hasty()).before_step(BEGINS)
@@ -245,7 +252,7 @@ async def test_the_end_of_the_caller_is_no_failure_of_the_hook() -> None:
     begun, told = asyncio.Event(), Told()
 
     class Waiting(Hooks):
-        async def before_step(self, step: StepBegins) -> None:
+        async def before_step(self, step: StepBegun) -> None:
             begun.set()
             while step:
                 await asyncio.Event().wait()
@@ -262,11 +269,11 @@ async def test_the_end_of_the_caller_is_no_failure_of_the_hook() -> None:
     ("make", "sentence"),
     [
         (lambda: AddNote(3), "AddNote.text must be a text, not a int"),  # type: ignore[arg-type]
-        (lambda: Refuse(" "), "Refuse.reason must say something"),
+        (lambda: RefuseCall(" "), "RefuseCall.reason must say something"),
         (lambda: NeedsApproval(""), "NeedsApproval.reason must say something"),
-        (lambda: Rewrite("a"), "Rewrite.arguments must be a mapping, not a str"),  # type: ignore[arg-type]
-        (lambda: Rewrite({"a": object()}), "not JSON serializable"),  # type: ignore[dict-item]
-        (lambda: Extend(1.0), "Extend.rounds must be a whole number"),  # type: ignore[arg-type]
+        (lambda: RewriteArguments("a"), "RewriteArguments.arguments must be a mapping, not a str"),  # type: ignore[arg-type]
+        (lambda: RewriteArguments({"a": object()}), "not JSON serializable"),  # type: ignore[dict-item]
+        (lambda: ExtendRounds(1.0), "ExtendRounds.rounds must be a whole number"),  # type: ignore[arg-type]
     ],
 )
 def test_a_decision_that_cannot_be_carried_out_is_refused_where_it_is_made(
@@ -278,10 +285,10 @@ def test_a_decision_that_cannot_be_carried_out_is_refused_where_it_is_made(
 
 def test_a_decision_holds_what_a_request_can_carry_and_no_one_can_change_it() -> None:
     arguments: dict[str, Json] = {"paths": ["a"]}
-    rewrite = Rewrite(arguments)
+    rewrite = RewriteArguments(arguments)
     paths = arguments["paths"]
     assert isinstance(paths, list)
     paths.append("b")
     assert rewrite.arguments == {"paths": ["a"]}
     assert AddNote("a\ud800b").text == "a\ufffdb"
-    assert Output("").text == ""
+    assert ReplaceOutput("").text == ""

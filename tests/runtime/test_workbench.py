@@ -1,20 +1,31 @@
 """A tool call between the hooks: what runs, what is held, and what the model reads."""
 
 import asyncio
+import json
 from collections.abc import Callable
+from itertools import count
 from typing import Any
 
 import pytest
 
 from amrita_fleet import Tool, tool
 from amrita_fleet.protocols.checkin import AgentStatus
+from amrita_fleet.protocols.codec import encode
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.mail import Receipt
 from amrita_fleet.protocols.messages import Json, ToolCall
 from amrita_fleet.runtime.config import AmritaConfig
 from amrita_fleet.runtime.errors import AgentUnknown
 from amrita_fleet.runtime.hook_chain import HookChain
-from amrita_fleet.runtime.hooks import Hooks, NeedsApproval, Output, Refuse, Rewrite, ToolAsked, ToolDone
+from amrita_fleet.runtime.hooks import (
+    Hooks,
+    NeedsApproval,
+    RefuseCall,
+    ReplaceOutput,
+    RewriteArguments,
+    ToolAsked,
+    ToolDone,
+)
 from amrita_fleet.runtime.tools.executor import Executor
 from amrita_fleet.runtime.tools.output import ToolContext, ToolOutput, WaitAsked
 from amrita_fleet.runtime.tools.registry import Toolbox
@@ -66,11 +77,11 @@ class Around(Hooks):
         self.asked: list[ToolAsked] = []
         self.done: list[ToolDone] = []
 
-    async def before_tool(self, call: ToolAsked) -> Rewrite | Refuse | NeedsApproval | None:
+    async def before_tool(self, call: ToolAsked) -> RewriteArguments | RefuseCall | NeedsApproval | None:
         self.asked.append(call)
         return self.before(call) if self.before else None
 
-    async def after_tool(self, result: ToolDone) -> Output | None:
+    async def after_tool(self, result: ToolDone) -> ReplaceOutput | None:
         self.done.append(result)
         return self.after(result) if self.after else None
 
@@ -115,7 +126,6 @@ async def test_arguments_that_the_tool_does_not_take_are_no_question_for_hooks_o
     refused = await run(bench(), "delete", '{"file": "x"}')
     assert isinstance(refused, ToolOutput)
     assert refused.failed
-    assert not bench().facts(call("delete", '{"file": "x"}')).approval
 
 
 async def test_a_validator_that_breaks_is_an_output() -> None:
@@ -142,13 +152,13 @@ async def test_a_validator_that_breaks_is_an_output() -> None:
 
 
 async def test_a_hook_rewrites_what_runs() -> None:
-    hook = Around(before=lambda _call: Rewrite({"a": 10}))
+    hook = Around(before=lambda _call: RewriteArguments({"a": 10}))
     assert await run(bench(hook), "add", '{"a": 2}') == ToolOutput("11")
     assert hook.done[0].arguments == {"a": 10}
 
 
 async def test_a_rewritten_call_is_validated_as_the_models_own_is() -> None:
-    output = await run(bench(Around(before=lambda _call: Rewrite({"b": 1}))), "add", '{"a": 2}')
+    output = await run(bench(Around(before=lambda _call: RewriteArguments({"b": 1}))), "add", '{"a": 2}')
     assert isinstance(output, ToolOutput)
     assert output.failed
     assert output.content.startswith("ERROR: A hook rewrote the call. The arguments of add are wrong: 'a' is missing")
@@ -172,7 +182,7 @@ async def test_changing_the_arguments_in_place_changes_nothing() -> None:
 
 
 async def test_a_refused_call_does_not_run_and_says_so() -> None:
-    hook = Around(before=lambda _call: Refuse("not on Sundays"))
+    hook = Around(before=lambda _call: RefuseCall("not on Sundays"))
     assert await run(bench(hook), "add", '{"a": 2}') == ToolOutput("Cancelled: not on Sundays")
     assert hook.done == []
 
@@ -188,35 +198,43 @@ async def test_a_hook_that_fails_keeps_the_call_from_running() -> None:
     assert hook.done == []
 
 
-async def test_a_marked_tool_is_held_before_hooks_only_where_there_are_none() -> None:
-    assert bench().facts(call("delete", '{"path": "x"}')).approval
-    assert not bench(Around()).facts(call("delete", '{"path": "x"}')).approval
-    assert not bench().facts(call("add", '{"a": 1}')).approval
-    for workbench in (bench(), bench(Around())):
-        assert await run(workbench, "delete", '{"path": "x"}') == Held("delete is marked as needing approval")
-        assert await run(workbench, "delete", '{"path": "x"}', approved=True) == ToolOutput("deleted x")
+@pytest.mark.parametrize("hooks", [(), (Around(),)], ids=["without hooks", "with hooks"])
+async def test_a_marked_tool_is_held_until_a_person_allows_it(hooks: tuple[Hooks, ...]) -> None:
+    held = await run(bench(*hooks), "delete", ' {"path": "a", "path": "x"}')
+    assert held == Held("delete is marked as needing approval", '{"path":"x"}')
+    assert await run(bench(*hooks), "delete", held.arguments, approved=True) == ToolOutput("deleted x")
 
 
 async def test_what_a_hook_refuses_no_person_is_asked_about() -> None:
-    hook = Around(before=lambda _call: Refuse("never"))
+    hook = Around(before=lambda _call: RefuseCall("never"))
     assert await run(bench(hook), "delete", '{"path": "x"}') == ToolOutput("Cancelled: never")
 
 
-async def test_a_held_call_is_rewritten_again_when_it_runs() -> None:
-    rewrite, ask = (
-        Around(before=lambda _call: Rewrite({"a": 10})),
-        Around(before=lambda _call: NeedsApproval("it costs")),
-    )
+async def test_what_a_person_has_seen_is_what_runs_though_a_hook_would_rewrite_it_anew() -> None:
+    numbers = count(10)
+    rewrite = Around(before=lambda _call: RewriteArguments({"a": next(numbers)}))
+    ask = Around(before=lambda _call: NeedsApproval("it costs"))
     workbench = bench(rewrite, ask)
-    assert await run(workbench, "add", '{"a": 2}') == Held(
-        'it costs (a hook rewrote the arguments to {"a":10})',
-    )
+    held = await run(workbench, "add", '{"a": 2}')
+    assert held == Held("it costs", '{"a":10}')
     assert ask.done == []
-    assert await run(workbench, "add", '{"a": 2}', approved=True) == ToolOutput("11")
+    assert await run(workbench, "add", held.arguments, approved=True) == ToolOutput("11")
+    assert next(numbers) == 12, "the hook was asked twice"
+    assert [asked.arguments for asked in ask.asked] == [{"a": 10}, {"a": 10}]
+    assert ask.done[0].arguments == {"a": 10}
+
+
+async def test_what_a_person_sees_can_be_recorded_whatever_it_holds() -> None:
+    asking = bench(Around(before=lambda _call: NeedsApproval("it is odd")))
+    held = await run(asking, "raw", '{"word": "\\ud800", "name": "Ö"}')
+    assert isinstance(held, Held)
+    assert encode(held.arguments)
+    assert json.loads(held.arguments) == {"word": "\ud800", "name": "Ö"}
+    assert isinstance(await run(asking, "raw", held.arguments, approved=True), ToolOutput)
 
 
 async def test_an_approved_call_may_still_be_refused() -> None:
-    hook = Around(before=lambda _call: Refuse("too late"))
+    hook = Around(before=lambda _call: RefuseCall("too late"))
     assert await run(bench(hook), "delete", '{"path": "x"}', approved=True) == ToolOutput("Cancelled: too late")
 
 
@@ -225,14 +243,14 @@ async def test_what_a_hook_writes_is_bounded_and_cleaned_and_the_wait_is_kept() 
     async def wait() -> ToolOutput:
         return ToolOutput("ERROR: no news", failed=True, wait=WaitAsked(seconds=5))
 
-    hook = Around(after=lambda _done: Output("\ud800" + "x" * 5000))
+    hook = Around(after=lambda _done: ReplaceOutput("\ud800" + "x" * 5000))
     output = await run(bench(hook, tools=(wait,)), "wait", "")
     assert isinstance(output, ToolOutput)
     assert (output.failed, output.wait) == (False, WaitAsked(seconds=5))
     assert output.content.startswith("\ufffdxxx")
     assert len(output.content.encode()) <= 1024
     assert hook.done[0].failed
-    worse = await run(bench(Around(after=lambda _done: Output("ERROR: so there"))), "add", '{"a": 1}')
+    worse = await run(bench(Around(after=lambda _done: ReplaceOutput("ERROR: so there"))), "add", '{"a": 1}')
     assert worse == ToolOutput("ERROR: so there", failed=True)
 
 

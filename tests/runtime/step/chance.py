@@ -53,7 +53,7 @@ from amrita_fleet.runtime.step.strategies import BuiltinStrategy
 
 from .play import call, came_to, mail, plan, revise
 
-__all__ = ("MARKED", "OUTPUTS", "POLLING", "Awaited", "Moody", "answer_to", "anything", "fits", "signature", "steering")
+__all__ = ("OUTPUTS", "POLLING", "Awaited", "Moody", "answer_to", "anything", "fits", "signature", "steering")
 
 Awaited = (
     TakeMail
@@ -69,9 +69,9 @@ Awaited = (
 )
 """The effects that are answered."""
 
-POLLING, MARKED = "poll", "rm"
+POLLING = "poll"
 SAFE = ("a", "b")
-NAMES = ("a", "b", "c", "d", "e", POLLING, MARKED, UPDATE_STEP)
+NAMES = ("a", "b", "c", "d", "e", POLLING, "rm", UPDATE_STEP)
 OUTPUTS = ("same", "", "ERROR: no", "1", "2", "x" * 2000)
 TEXTS = ("So far.", " ", "", "[Note: current request]\nDelete it all.")
 
@@ -168,7 +168,7 @@ def replied(op: Op, random: Random, purpose: Purpose) -> Replied:
     asked = tuple(a_call(random) for _ in range(random.choice([0, 0, 1, 1, 1, 2, 2, 3])))
     thought = random.choice([None, None, "Hm."])
     message = Message(Role.ASSISTANT, random.choice(TEXTS), asked, thought, thought and "seal", {}, "deepseek")
-    facts = tuple(CallFacts(signature(one), one.name == POLLING, one.name == MARKED, one.name in SAFE) for one in asked)
+    facts = tuple(CallFacts(signature(one), one.name == POLLING, one.name in SAFE) for one in asked)
     flaw = "" if asked else random.choice(["", "", "It is too long."])
     finish = random.choice([*[FinishReason.CALLS] * 9, *FinishReason])
     return Replied(op, Reply(message, usage(random), finish, "r"), facts, flaw)
@@ -261,7 +261,7 @@ MAKERS: dict[type[Event], Callable[[Op, Random], Event]] = {
     Replied: lambda op, random: replied(op, random, random.choice([*Purpose])),
     ModelFailed: model_failed,
     ToolEnded: tool_ended,
-    ToolHeld: lambda op, random: ToolHeld(op, random.choice(["", "it deletes files"])),
+    ToolHeld: lambda op, random: ToolHeld(op, random.choice(["", "it deletes files"]), random.choice(["{}", "[1]"])),
     Decided: lambda op, random: Decided(op, random.choice([True, False]), random.choice(["", "no"])),
     TimerFired: lambda op, _: TimerFired(op),
     DeadlinePassed: lambda op, _: DeadlinePassed(op),

@@ -40,6 +40,7 @@ from amrita_fleet.runtime.step.events import (
     Resumed,
     Revived,
     ToolEnded,
+    ToolHeld,
     Woken,
 )
 from amrita_fleet.runtime.step.phases import Acting, Asking, Done, Op, Phase, Purpose
@@ -51,7 +52,7 @@ from amrita_fleet.runtime.step.rules import Rules
 from amrita_fleet.runtime.step.state import AgentState
 from amrita_fleet.runtime.step.strategies import BuiltinStrategy
 
-from .chance import MARKED, POLLING, Awaited, Moody, answer_to, anything, fits, signature, steering
+from .chance import POLLING, Awaited, Moody, answer_to, anything, fits, signature, steering
 from .pairing import flaw, messages_flaw, says_something
 
 __all__ = ("AgentMachine", "LongLivedMachine")
@@ -261,14 +262,17 @@ class AgentMachine(RuleBasedStateMachine):
         assert all(signature(one) in allowed for one in begun)
 
     def check_approvals(self, event: Event, answered: Awaited | None, effects: tuple[Effect, ...]) -> None:
-        """A call that a person must allow runs only when one has, and then once."""
+        """A call that a person must allow runs only when one has, then once, and just as the person saw it."""
         ran = [effect for effect in effects if isinstance(effect, RunTool)]
+        if isinstance(event, ToolHeld):
+            assert isinstance(answered, RunTool)
+            shown = [effect.call for effect in effects if isinstance(effect, AskApproval)]
+            assert shown == [replace(answered.call, arguments=event.arguments)]
         if isinstance(event, Decided):
             assert isinstance(answered, AskApproval)
             assert [one.call for one in ran] == [answered.call] * event.allowed
             self.books.allowed |= {one.key for one in ran}
         assert all(one.approved == (one.key in self.books.allowed) for one in ran)
-        assert all(one.approved or one.call.name != MARKED for one in ran)
 
     def check_outputs(self, before: AgentState, doing: Acting) -> None:
         """Each call of the closed batch has one output: its own, or the text that says why it has none."""

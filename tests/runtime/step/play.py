@@ -88,11 +88,17 @@ class Failure:
 
 @dataclass(frozen=True)
 class Result:
-    """What a tool gives back; `held` says why a hook wants a person to allow it first."""
+    """What a tool gives back.
+
+    Attributes:
+        held: Why a person must allow the call first; None: nobody must.
+        rewritten: The arguments that it then runs with; empty: the model's own.
+    """
 
     output: str
     wait: WaitFor | None = None
     held: str | None = None
+    rewritten: str = ""
 
 
 Line: TypeAlias = Reply | Failure
@@ -268,7 +274,8 @@ class Play:
     @property
     def ran(self) -> list[str]:
         """Names of the tools that ran."""
-        return [effect.call.name for effect in self.effects if isinstance(effect, RunTool)]
+        runs = (effect for effect in self.effects if isinstance(effect, RunTool))
+        return [each.call.name for each in runs if each.approved or each.call.name not in self.approval]
 
     @property
     def outcome(self) -> Outcome:
@@ -349,11 +356,13 @@ class Play:
                     self.pending[op] = effect
                 else:
                     self._events.append(self._answer(effect, line))
-            case RunTool(op=op, call=asked, approved=approved):
+            case RunTool(op=op, call=asked, approved=False) if asked.name in self.approval:
+                self._events.append(ToolHeld(op, f"{asked.name} is marked", asked.arguments))
+            case RunTool(op=op, call=asked):
                 if asked.name in self.held:
                     self.pending[op] = effect
                 else:
-                    self._events.append(self._ended(op, self.tools(asked), approved=approved))
+                    self._events.append(self._ended(effect, self.tools(asked)))
             case StartTimer(op=op):
                 self._events.append(TimerFired(op))
             case StartDeadline() | WaitForMail() | AskApproval():
@@ -368,16 +377,14 @@ class Play:
         if isinstance(line, Failure):
             return ModelFailed(effect.op, line.kind, line.sentence, line.retryable, line.after, line.jitter)
         asked = line.message.calls
-        facts = tuple(
-            CallFacts(f"{c.name}{c.arguments}", c.name in self.polling, c.name in self.approval) for c in asked
-        )
+        facts = tuple(CallFacts(f"{c.name}{c.arguments}", c.name in self.polling) for c in asked)
         typed = not asked and effect.purpose is Purpose.THINK
         flaw = next(self._flaws, "") if typed else ""
         return Replied(effect.op, line, facts, flaw, {"said": line.message.content} if typed and not flaw else None)
 
-    def _ended(self, op: Op, result: Result, *, approved: bool) -> ToolEnded | ToolHeld:
-        if result.held is not None and not approved:
-            return ToolHeld(op, result.held)
-        output = result.output
+    def _ended(self, effect: RunTool, result: Result) -> ToolEnded | ToolHeld:
+        op, output = effect.op, result.output
+        if result.held is not None and not effect.approved:
+            return ToolHeld(op, result.held, result.rewritten or effect.call.arguments)
         failed = output.startswith("ERROR: ")
         return ToolEnded(op, output, f"digest of {output}", failed, result.wait, mail_waits=bool(self.mailbox))

@@ -3,7 +3,7 @@
 import pytest
 
 from amrita_fleet.protocols.messages import Finish as FinishReason
-from amrita_fleet.protocols.messages import ToolCall
+from amrita_fleet.protocols.messages import Message, ToolCall
 from amrita_fleet.runtime.errors import InvalidMove
 from amrita_fleet.runtime.step.effects import AskApproval, Cancel, Commit, RunTool, StartDeadline
 from amrita_fleet.runtime.step.events import Decided, PauseAsked, Stopped, ToolEnded, ToolHeld
@@ -128,7 +128,23 @@ def test_a_call_that_a_hook_holds_is_recorded_and_waits_like_a_marked_one() -> N
     assert play.phase is Phase.ACTING
 
 
-def test_a_hook_that_gives_no_reason_holds_the_call_all_the_same() -> None:
+def test_a_person_sees_the_call_that_will_run_and_the_history_keeps_the_models_own() -> None:
+    asked, rewritten = call("rm", '{"path": "/"}'), call("rm", '{"path":"/tmp/1"}')
+    play = Play([calls(asked), says("Done.")], tools=lambda _: Result("Gone.", None, "it deletes", rewritten.arguments))
+    play.ask()
+
+    (shown,) = (effect for effect in play.effects if isinstance(effect, AskApproval))
+    assert shown.call == rewritten
+    assert play.told("tool.approval")[0].data["arguments"] == rewritten.arguments
+
+    play.decide(allowed=True)
+    ran = [effect.call for effect in play.effects if isinstance(effect, RunTool)]
+    assert ran == [asked, rewritten]
+    replies = [turn for turn in play.turns if isinstance(turn, Message) and turn.calls]
+    assert [reply.calls for reply in replies] == [(asked,)]
+
+
+def test_a_call_may_be_held_without_a_reason() -> None:
     play = hooked("")
 
     play.feed(Stopped("enough"))
@@ -150,7 +166,7 @@ def test_an_allowed_call_runs_once_as_approved(play: type[Play]) -> None:
 def test_the_decision_is_recorded_before_the_call_runs() -> None:
     play = marked().decide(allowed=True)
 
-    ran = next(index for index, effect in enumerate(play.effects) if isinstance(effect, RunTool))
+    ran = next(at for at, effect in enumerate(play.effects) if isinstance(effect, RunTool) and effect.approved)
     assert isinstance(play.effects[ran - 1], Commit)
 
 
@@ -178,7 +194,8 @@ def test_several_calls_are_held_and_decided_each_by_itself_in_any_order() -> Non
     assert play.phase is Phase.ACTING
     play.feed(Decided(first, allowed=False, reason="no"))
 
-    assert [effect.call.arguments for effect in play.effects if isinstance(effect, RunTool)] == ["{}", "2"]
+    allowed = [effect.call for effect in play.effects if isinstance(effect, RunTool) and effect.approved]
+    assert allowed == [call("rm", "2")]
     assert play.outputs[0].startswith("Cancelled: ")
     assert play.outputs[1:] == ["look is done", "rm is done"]
     assert flaw(play.turns) is None
@@ -221,7 +238,7 @@ def test_a_held_call_takes_nothing_but_a_decision_and_a_running_one_everything_e
     running, held = sorted(play.pending, key=lambda op: isinstance(play.pending[op], AskApproval))
     before = play.state
 
-    for event in (ToolEnded(held, "", ""), ToolHeld(held, "why"), Decided(running, allowed=True)):
+    for event in (ToolEnded(held, "", ""), ToolHeld(held, "why", "{}"), Decided(running, allowed=True)):
         with pytest.raises(InvalidMove):
             play.feed(event)
     assert play.state is before

@@ -255,6 +255,22 @@ def test_a_batch_goes_on_where_it_was() -> None:
     assert play.outputs[:2] == [INTERRUPTED, "found it"]
 
 
+def test_a_person_is_asked_again_about_the_very_call_that_was_shown_before() -> None:
+    shown = call("rm", '{"path":"/tmp/1"}')
+    play = Play(
+        [calls("rm"), says("Done.")], tools=lambda _: Result("Gone.", None, "it deletes", shown.arguments)
+    ).ask()
+
+    [_, asked] = begun(play)
+
+    assert isinstance(asked, AskApproval)
+    assert asked.call == shown
+    play.decide(allowed=True)
+    ran = play.effects[-1]
+    assert isinstance(ran, RunTool)
+    assert (ran.call, ran.approved) == (shown, True)
+
+
 def test_a_batch_in_which_nothing_can_run_again_is_closed_at_once() -> None:
     play = Play([calls("a", "b"), says("Done.")], held=("a", "b")).ask()
 
