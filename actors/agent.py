@@ -13,16 +13,16 @@ from ..runtime.containment import contained
 from ..runtime.host import AgentHost, Seat
 from ..runtime.tools.served import served_tools
 from ..runtime.tools.tool import Tool
+from .approvals import ApprovalHolder
 from .channel import CONTROL, RayPost
 from .control import Controlled
-from .desk import Answerer
 from .supervisor import AgentsDesk, RayLink
 from .tool_servers import RayToolServers, ToolServersActor
 
 __all__ = ("AgentActor",)
 
 
-class AgentActor(Answerer, Controlled):
+class AgentActor(ApprovalHolder, Controlled):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.

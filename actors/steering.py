@@ -15,16 +15,16 @@ from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
-from ..runtime.approvals import ApprovalDesk
+from ..runtime.approvals import ApprovalPort
 from ..runtime.control import Controls
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
 from ..runtime.supervision.roster import DEAD
 from ..runtime.system import STOP_PATIENCE, Stopped
 from .agent import AgentActor
+from .approvals import RayApprovals
 from .channel import RayPost
 from .control import RayControl
-from .desk import RayDesk
 from .errors import translated
 from .supervisor import RayLink, SupervisorActor
 
@@ -55,26 +55,26 @@ class Steering:
     Attributes:
         fleet: The fleet's name.
         post: The way to the mailboxes; there once the system is open.
-        desk: The way to the calls that wait for a person; there once the system is open.
+        approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
     """
 
     fleet: str
     post: RayPost
-    desk: ApprovalDesk
+    approvals: ApprovalPort
     control: Controls
-    _desk: type[SupervisorActor] | None = None
+    _handle: type[SupervisorActor] | None = None
 
     def _reach(self, fleet: str, supervisor: type[SupervisorActor]) -> None:
         """Take hold of a fleet."""
-        self._desk = supervisor
+        self._handle = supervisor
         self.post = RayPost(namespace(fleet), RayLink(supervisor).find)
-        self.desk = RayDesk(self.post, self._living)
+        self.approvals = RayApprovals(self.post, self._living)
         self.control = partial(RayControl, self.post)
 
     def _let_go(self) -> None:
         """Make no more calls: without a connection, a call on a handle would start a new Ray."""
-        self._desk = None
+        self._handle = None
         self.post.close()
 
     @property
@@ -84,9 +84,9 @@ class Steering:
         Raises:
             FleetClosed: The system has let go of the fleet.
         """
-        if self._desk is None:
+        if self._handle is None:
             raise FleetClosed(fleet=self.fleet, stage="closed")
-        return self._desk
+        return self._handle
 
     async def admit_user(self) -> Incarnation:
         """A new life of the person who sends."""

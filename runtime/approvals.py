@@ -11,10 +11,10 @@ from .step.phases import Acting, Op
 from .step.state import AgentState
 from .tools.text import clean
 
-__all__ = ("ApprovalDesk", "Approvals", "Docket", "held_calls")
+__all__ = ("ApprovalPort", "Approvals", "PendingApprovals", "held_calls")
 
 
-class ApprovalDesk(Protocol):
+class ApprovalPort(Protocol):
     """The way to all agents of a fleet, for those who answer. Each system has its own."""
 
     async def pending(self) -> tuple[Approval, ...]:
@@ -40,9 +40,9 @@ class ApprovalDesk(Protocol):
 class Approvals:
     """A fleet's calls that wait for a person, and the answers to them. It is `fleet.approvals`."""
 
-    def __init__(self, desk: ApprovalDesk) -> None:
+    def __init__(self, port: ApprovalPort) -> None:
         """Keep the way to the agents."""
-        self._desk = desk
+        self._port = port
 
     async def pending(self) -> tuple[Approval, ...]:
         """All calls that wait, agent by agent.
@@ -50,7 +50,7 @@ class Approvals:
         Raises:
             PeerUnreachable: Some agents did not say what they hold, so that it would not be all.
         """
-        return await self._desk.pending()
+        return await self._port.pending()
 
     async def allow(self, approval: Approval | str) -> None:
         """Let a call run; given as it is pending, or by its id.
@@ -61,14 +61,14 @@ class Approvals:
             ChannelClosed: Its agent is dead.
             PeerUnreachable: Its agent does not answer now; it may have got the answer or not.
         """
-        await self._desk.answer(id_of(approval), allowed=True, reason="")
+        await self._port.answer(id_of(approval), allowed=True, reason="")
 
     async def refuse(self, approval: Approval | str, reason: str = "") -> None:
         """Have a call not run, and its output say so, with the reason; raises what `allow` raises."""
-        await self._desk.answer(id_of(approval), allowed=False, reason=clean(reason))
+        await self._port.answer(id_of(approval), allowed=False, reason=clean(reason))
 
 
-class Docket:
+class PendingApprovals:
     """One agent's calls that wait for a person. From any thread."""
 
     def __init__(self, held: Callable[[], tuple[Approval, ...]], feed: Callable[[Decided], None]) -> None:

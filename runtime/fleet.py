@@ -117,7 +117,7 @@ class Helm:
     @property
     def approvals(self) -> Approvals:
         """The calls that wait for a person, and how they are answered."""
-        return Approvals(self._system.desk)
+        return Approvals(self._system.approvals)
 
     def agent(self, name: str) -> AgentRef:
         """An agent of the fleet by name; that it exists is seen when it is used."""

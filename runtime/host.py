@@ -26,7 +26,7 @@ from ..protocols.messages import Json
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Ending, Limit, Outcome
 from .agent import Agent
-from .approvals import Docket, held_calls
+from .approvals import PendingApprovals, held_calls
 from .caller import Caller, Model
 from .config import AmritaConfig
 from .control import Control
@@ -113,7 +113,7 @@ class AgentHost:
     """Holds one agent. See the module's text for its life.
 
     Attributes:
-        docket: The calls that wait for a person, from any thread.
+        approvals: The calls that wait for a person, from any thread.
         control: Has it stand still at a point, from the work loop.
     """
 
@@ -144,7 +144,7 @@ class AgentHost:
         state = AgentState.begin(seat.name, agent.rules)
         self._driver = Driver(state, seat.incarnation, self._ports(link, post, tools))
         self.control = Control(self._suspension)
-        self.docket = Docket(self._held, self._feed)
+        self.approvals = PendingApprovals(self._held, self._feed)
         if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
 

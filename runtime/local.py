@@ -11,7 +11,7 @@ from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .agent import Agent
-from .approvals import ApprovalDesk
+from .approvals import ApprovalPort
 from .clock import SystemClock
 from .config import adopt_config
 from .control import AgentControl, Controls
@@ -98,7 +98,7 @@ class LocalPost:
         return self.host(agent).control
 
 
-class LocalDesk:
+class LocalApprovals:
     """The calls of the hosts of this process that wait for a person."""
 
     def __init__(self, hosts: dict[AgentId, AgentHost], post: LocalPost) -> None:
@@ -108,7 +108,7 @@ class LocalDesk:
 
     async def pending(self) -> tuple[Approval, ...]:
         """All calls that wait, agent by agent."""
-        return tuple(each for host in self._hosts.values() for each in host.docket.pending())
+        return tuple(each for host in self._hosts.values() for each in host.approvals.pending())
 
     async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
         """Answer one.
@@ -118,7 +118,7 @@ class LocalDesk:
             ApprovalUnknown: It does not wait for an answer.
             ChannelClosed: Its agent is being spawned.
         """
-        self._post.host(agent_of(approval)).docket.answer(approval, allowed=allowed, reason=reason)
+        self._post.host(agent_of(approval)).approvals.answer(approval, allowed=allowed, reason=reason)
 
 
 class LocalSystem:
@@ -126,11 +126,11 @@ class LocalSystem:
 
     Attributes:
         fleet: The fleet's name.
-        desk: The way to the calls that wait for a person; there once the system is open.
+        approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
     """
 
-    desk: ApprovalDesk
+    approvals: ApprovalPort
     control: Controls
 
     def __init__(self, fleet: str, limit: int | None, clock: Clock | None = None) -> None:
@@ -145,7 +145,7 @@ class LocalSystem:
         """Start the Supervisor."""
         self._supervisor = Supervisor(fleet=self.fleet, limit=self._limit, now=self._clock.now, post=self._send_note)
         self._post = LocalPost(self._hosts, self._supervisor)
-        self.desk = LocalDesk(self._hosts, self._post)
+        self.approvals = LocalApprovals(self._hosts, self._post)
         self.control = self._post.control
         self._notes = NotePoster(self._post, self._clock)
         self._link = LocalLink(self._supervisor)

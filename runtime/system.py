@@ -9,7 +9,7 @@ from ..protocols.ids import AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .agent import Agent
-from .approvals import ApprovalDesk
+from .approvals import ApprovalPort
 from .control import Controls
 from .ports import PostOffice
 from .supervision.account import Account
@@ -58,12 +58,12 @@ class System(Protocol):
 
     Attributes:
         fleet: The fleet's name; one that is joined without being named has it once the system is open.
-        desk: The way to the calls that wait for a person; there once the system is open.
+        approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
     """
 
     fleet: str
-    desk: ApprovalDesk
+    approvals: ApprovalPort
     control: Controls
 
     @property

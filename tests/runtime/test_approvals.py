@@ -11,7 +11,7 @@ from amrita_fleet.protocols.approval import Approval, agent_of
 from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.ids import AgentId, RunId
 from amrita_fleet.protocols.messages import ToolCall
-from amrita_fleet.runtime.approvals import Docket, held_calls
+from amrita_fleet.runtime.approvals import PendingApprovals, held_calls
 from amrita_fleet.runtime.errors import ApprovalUnknown
 from amrita_fleet.runtime.step.events import Decided
 from amrita_fleet.runtime.step.phases import Acting, Op, Slot
@@ -53,25 +53,25 @@ def test_an_approval_crosses_processes_and_names_its_agent() -> None:
 
 
 class Bench:
-    """A docket over calls that the test holds."""
+    """Pending approvals over calls that the test holds."""
 
     def __init__(self, *ops: int) -> None:
         self.held = tuple(approval(op) for op in ops)
         self.fed: list[Decided] = []
-        self.docket = Docket(lambda: self.held, self.fed.append)
+        self.waiting = PendingApprovals(lambda: self.held, self.fed.append)
 
     @property
     def pending(self) -> list[str]:
-        return [each.id for each in self.docket.pending()]
+        return [each.id for each in self.waiting.pending()]
 
 
 def test_an_answered_call_waits_no_longer_though_its_agent_has_not_taken_the_answer_yet() -> None:
     bench = Bench(5, 7)
-    bench.docket.answer(f"{RUN}.5", allowed=True, reason="")
+    bench.waiting.answer(f"{RUN}.5", allowed=True, reason="")
     assert bench.fed == [Decided(Op(5), allowed=True)]
     assert bench.pending == [f"{RUN}.7"]
     with pytest.raises(ApprovalUnknown) as again:
-        bench.docket.answer(f"{RUN}.5", allowed=False, reason="no")
+        bench.waiting.answer(f"{RUN}.5", allowed=False, reason="no")
     assert again.value.pending == (f"{RUN}.7",)
     assert str(again.value).endswith("it was answered, its run has ended, or there was none; pending there: ana.1.2.7.")
 
@@ -80,7 +80,7 @@ def test_an_answered_call_waits_no_longer_though_its_agent_has_not_taken_the_ans
 def test_what_does_not_wait_cannot_be_answered(unknown: str) -> None:
     bench = Bench(5)
     with pytest.raises(ApprovalUnknown, match="is pending"):
-        bench.docket.answer(unknown, allowed=True, reason="")
+        bench.waiting.answer(unknown, allowed=True, reason="")
     assert bench.fed == []
 
 
@@ -88,7 +88,7 @@ def test_a_call_that_is_held_no_more_cannot_be_answered() -> None:
     bench = Bench(5)
     bench.held = ()
     with pytest.raises(ApprovalUnknown, match="its agent has none pending"):
-        bench.docket.answer(f"{RUN}.5", allowed=True, reason="")
+        bench.waiting.answer(f"{RUN}.5", allowed=True, reason="")
 
 
 @given(st.lists(st.tuples(st.integers(1, 4), st.booleans()), max_size=12))
@@ -97,7 +97,7 @@ def test_every_call_is_answered_at_most_once_and_by_the_first(answers: list[tupl
     for op, allowed in answers:
         known = op <= 3 and op not in first
         try:
-            bench.docket.answer(f"{RUN}.{op}", allowed=allowed, reason="r")
+            bench.waiting.answer(f"{RUN}.{op}", allowed=allowed, reason="r")
         except ApprovalUnknown:
             assert not known
         else:
@@ -113,7 +113,7 @@ def test_of_many_threads_one_gets_its_answer_through() -> None:
     def answer() -> None:
         start.wait()
         try:
-            bench.docket.answer(f"{RUN}.5", allowed=True, reason="")
+            bench.waiting.answer(f"{RUN}.5", allowed=True, reason="")
         except ApprovalUnknown as error:
             refused.append(error)
 

@@ -12,27 +12,27 @@ from ..protocols.ids import AgentId
 from ..runtime.errors import ChannelClosed, PeerUnreachable
 from .channel import CONTROL, RayPost, Receiver
 
-__all__ = ("Answerer", "RayDesk")
+__all__ = ("ApprovalHolder", "RayApprovals")
 
 PATIENCE = 5.0
 """Seconds an agent has to say which calls it holds."""
 
 
-class Answerer(Receiver):
+class ApprovalHolder(Receiver):
     """The agent's end, which answers while a tool blocks the work loop."""
 
     @ray.method(concurrency_group=CONTROL)
     async def pending(self) -> bytes:
         """The calls that wait for a person, `Approval`s; an agent that is being started has none."""
-        return encode(() if self._host is None else self._host.docket.pending())
+        return encode(() if self._host is None else self._host.approvals.pending())
 
     @ray.method(concurrency_group=CONTROL)
     async def answer(self, approval: str, allowed: bool, reason: str) -> None:  # noqa: FBT001  Ray's calls are positional
         """Answer one."""
-        self._living.docket.answer(approval, allowed=allowed, reason=reason)
+        self._living.approvals.answer(approval, allowed=allowed, reason=reason)
 
 
-class RayDesk:
+class RayApprovals:
     """The way to the calls of all agents of a fleet. It belongs to one event loop."""
 
     def __init__(self, post: RayPost, living: Callable[[], Awaitable[tuple[AgentId, ...]]]) -> None:
@@ -58,7 +58,7 @@ class RayDesk:
         """What one agent holds; None when it does not say."""
         try:
             async with asyncio.timeout(PATIENCE):
-                held = await self._post.ask(agent, lambda handle: cast("type[Answerer]", handle).pending.remote())
+                held = await self._post.ask(agent, lambda handle: cast("type[ApprovalHolder]", handle).pending.remote())
         except ChannelClosed:  # it has just died, and with it what it held
             return ()
         except (TimeoutError, PeerUnreachable):
@@ -75,5 +75,6 @@ class RayDesk:
             PeerUnreachable: Its agent does not answer now; it may have got the answer or not.
         """
         await self._post.ask(
-            agent_of(approval), lambda handle: cast("type[Answerer]", handle).answer.remote(approval, allowed, reason)
+            agent_of(approval),
+            lambda handle: cast("type[ApprovalHolder]", handle).answer.remote(approval, allowed, reason),
         )
