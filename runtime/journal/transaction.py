@@ -15,6 +15,16 @@ from .schema import RECORD, STREAM
 
 __all__ = ("Transaction",)
 
+# Statements are made once: to make one takes as long as to execute it.
+LOCK_HEADS = (
+    select(STREAM)
+    .where(STREAM.c.stream.in_(bindparam("names", expanding=True)))
+    .order_by(STREAM.c.stream)
+    .with_for_update()
+)
+
+INSERT_RECORD = insert(RECORD)
+
 INSERT_HEAD = text(
     "INSERT INTO amrita_stream (stream, incarnation, last, snapshot) VALUES (:stream, 0, 0, 0) ON CONFLICT DO NOTHING"
 )
@@ -54,9 +64,7 @@ class Transaction:
         """
         names = sorted(set(streams) - self._heads.keys())
         if names:
-            found = self._connection.execute(
-                select(STREAM).where(STREAM.c.stream.in_(names)).order_by(STREAM.c.stream).with_for_update()
-            )
+            found = self._connection.execute(LOCK_HEADS, {"names": names})
             self._heads |= dict.fromkeys(names, Head()) | {name: Head(*head) for name, *head in found}
 
     def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
@@ -110,14 +118,15 @@ class Transaction:
     def flush(self) -> None:
         """Write what was gathered."""
         if self._changed:
-            self._connection.execute(insert(RECORD), self._records)
+            self._connection.execute(INSERT_RECORD, self._records)
             heads = [{"name": name, "newest": it.last, "summary": it.snapshot} for name, it in self._changed.items()]
             self._connection.execute(UPDATE_HEAD, heads)
             self._records, self._changed = [], {}
 
     def _head(self, stream: str) -> Head:
         """The head of a stream, which is locked from now on if it is there."""
-        self.lock([stream])
+        if stream not in self._heads:
+            self.lock([stream])
         return self._heads[stream]
 
     def _begin(self, stream: str) -> None:
