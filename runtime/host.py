@@ -14,9 +14,7 @@ import asyncio
 import logging
 import os
 import random
-from collections import deque
 from dataclasses import dataclass
-from itertools import count
 
 from ..protocols.approval import Approval
 from ..protocols.checkin import AgentStatus
@@ -31,15 +29,16 @@ from .caller import Caller, Model
 from .config import AmritaConfig
 from .control import Control
 from .driver import Driver, Ports
-from .errors import ChannelClosed, QueueFull, RunUnknown, TaskInvalid
+from .errors import ChannelClosed, QueueFull, TaskInvalid
 from .hook_chain import HookChain
 from .inbox import Inbox
 from .ports import Clock, PostOffice, SupervisorLink
 from .reporter import Reporter
+from .run_queue import RunQueue
 from .sender import Sender
 from .step.events import Asked, Event, PauseAsked, Resumed, Stopped, Woken
 from .step.phases import Acting, Phase
-from .step.state import AgentState
+from .step.state import AgentState, Run
 from .suspension import Suspension
 from .tools.builtin import BUILTIN
 from .tools.executor import Executor
@@ -53,9 +52,6 @@ log = logging.getLogger(__name__)
 
 QUEUE = 64
 """Runs that may wait for their turn."""
-
-KEPT_OUTCOMES = 256
-"""Ended runs whose outcome can still be asked for."""
 
 KEPT_RECIPIENTS = 4096
 """Sent messages whose receipt can still be asked for."""
@@ -132,9 +128,7 @@ class AgentHost:
         self._clock = clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._driving: asyncio.Task[None] | None = None
-        self._queue: deque[Asked] = deque()
-        self._outcomes: dict[RunId, asyncio.Future[Outcome]] = {}
-        self._numbers = count(1)
+        self._runs = RunQueue(seat.name, seat.incarnation)
         self._closed = ""
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
         self._reporter = Reporter(link, clock, self.status)
@@ -222,14 +216,13 @@ class AgentHost:
         check_task(task, time_limit, said)
         if self._closed:
             raise ChannelClosed(agent=self._seat.name, reason=self._closed)
-        if len(self._queue) >= QUEUE:
+        if len(self._runs) >= QUEUE:
             raise QueueFull(agent=self._seat.name, limit=QUEUE)
-        run = self._new_run()
-        self._outcomes[run] = asyncio.get_running_loop().create_future()
         limit = self._agent.run_timeout if time_limit is None else time_limit
-        self._queue.append(Asked(run, task, limit, said))
+        asked = Asked(self._runs.new_id(), task, limit, said)
+        self._runs.put(asked)
         self._settled()
-        return run
+        return asked.run
 
     async def outcome(self, run: RunId) -> Outcome:
         """Wait for the end of a run.
@@ -237,10 +230,7 @@ class AgentHost:
         Raises:
             RunUnknown: There was no such run here, or too long ago.
         """
-        waiting = self._outcomes.get(run)
-        if waiting is None:
-            raise RunUnknown(agent=self._seat.name, run=run)
-        return await asyncio.shield(waiting)
+        return await self._runs.outcome(run)
 
     def stop(self, reason: str) -> None:
         """Stop for good, from any thread: mail is refused from now on, the run ends."""
@@ -272,9 +262,6 @@ class AgentHost:
         now = self._clock.now()
         self._reporter.add(Notice(kind, extra, self._seat.name, text, run, state.step, dict(data or {}), at=now))
 
-    def _new_run(self) -> RunId:
-        return RunId(f"{self._seat.name}.{self._seat.incarnation}.{next(self._numbers)}")
-
     def _held(self) -> tuple[Approval, ...]:
         """The calls that wait for a person; none when nobody drives them any more."""
         over = self._driving is None or self._driving.done()
@@ -296,24 +283,17 @@ class AgentHost:
         """Begin what waits, when the agent is idle: the next run of the queue, or one that mail wakes."""
         if self._driver.state.phase is not Phase.IDLE or self._driver.busy:
             return
-        if self._queue:
-            self._driver.feed(self._queue.popleft())
+        if (asked := self._runs.next()) is not None:
+            self._driver.feed(asked)
         elif not self._closed and self._agent.config.mail.on_mail == "wake" and self._inbox.wakes():
-            run = self._new_run()
-            self._outcomes[run] = asyncio.get_running_loop().create_future()
+            run = self._runs.new_id()
+            self._runs.expect(run)
             self._driver.feed(Woken(run, self._agent.run_timeout))
 
     def _finish(self, outcome: Outcome) -> None:
-        waiting = self._outcomes.get(outcome.run)
-        if waiting is not None and not waiting.done():
-            waiting.set_result(outcome)
+        self._runs.finish(outcome)
         if outcome.limit in SPENT:
             self._shut(Refusal.LIMIT, outcome.reason)
-        while len(self._outcomes) > KEPT_OUTCOMES:
-            oldest = next(iter(self._outcomes))
-            if not self._outcomes[oldest].done():
-                break
-            del self._outcomes[oldest]
 
     def _shut(self, refusal: Refusal, reason: str) -> None:
         """Refuse mail from now on; what was accepted and never consumed becomes dead letters."""
@@ -332,8 +312,8 @@ class AgentHost:
 
     def _drop_queue(self, reason: str) -> None:
         """Runs that never began end as stopped."""
-        while self._queue:
-            self._end(self._queue.popleft().run, Ending.STOPPED, reason)
+        while (asked := self._runs.next()) is not None:
+            self._end(asked.run, Ending.STOPPED, reason)
 
     def _driver_ended(self, task: "asyncio.Task[None]") -> None:
         """A driver that ended by itself met a bug: its run is over, and nobody waits for ever."""
@@ -342,20 +322,22 @@ class AgentHost:
         if error is not None:
             log.error("the driver of %s failed", self._seat.name, exc_info=error)
             self._shut(Refusal.CLOSED, reason)
-        for run in self._outcomes:
+        for run in self._runs.unfinished():
             self._end(run, Ending.FAILED if error else Ending.STOPPED, reason)
 
     def _end(self, run: RunId, ending: Ending, reason: str) -> None:
         """End a run that the core cannot end, unless it has ended."""
-        if self._outcomes[run].done():
-            return
-        outcome = Outcome(run, self._seat.name, ending, "", reason=reason)
-        self._outcomes[run].set_result(outcome)
-        data: dict[str, Json] = {"outcome": str(outcome), "text": "", "reason": reason, "tokens": 0, "rounds": 0}
-        text = f"{outcome}: {reason}"
-        self._reporter.add(
-            Notice(NoticeType.RUN, "finished", self._seat.name, text, run, self._driver.state.step, data)
+        state = self._driver.state
+        going = state.run if state.run is not None and state.run.id == run else Run(run)
+        outcome = Outcome(
+            run, self._seat.name, ending, "", None, reason, tokens=going.tokens, rounds=going.rounds, steps=going.steps
         )
+        if self._runs.finish(outcome):
+            counts: dict[str, Json] = {"tokens": going.tokens, "rounds": going.rounds}
+            data: dict[str, Json] = {"outcome": str(outcome), "text": "", "reason": reason, **counts}
+            text = f"{outcome}: {reason}"
+            notice = Notice(NoticeType.RUN, "finished", self._seat.name, text, run, state.step, data)
+            self._reporter.add(notice)
 
 
 def awaits_person(state: AgentState) -> str:
