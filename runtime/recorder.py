@@ -1,0 +1,86 @@
+"""Writes what happens to an agent into its stream, so that another process can go on from there."""
+
+import asyncio
+
+from ..protocols.ids import AgentId
+from .journal.stream_writer import StreamWriter
+from .ports import Clock
+from .records import AgentRecord, Happened, Past, encode_record, replay, snapshot_of
+from .step.effects import Moved
+from .step.events import Event
+from .step.rules import Rules
+
+__all__ = ("SNAPSHOT_STEPS", "Recorder")
+
+SNAPSHOT_STEPS = 16
+"""Steps after which a snapshot is written, so that a new life has no more than so many to go through again."""
+
+
+class Recorder:
+    """One agent's record. It belongs to the agent's work loop.
+
+    1. `open` claims the stream and gives what it comes to.
+    2. `happened` takes each event, in order.
+    3. `commit` writes those that were not written yet; what follows from them may be done once it returns.
+    4. `add` writes what happens to the agent outside of its core: a run that waits for its turn.
+    """
+
+    def __init__(self, writer: StreamWriter, clock: Clock) -> None:
+        """Nothing is written before `open`."""
+        self._writer = writer
+        self._clock = clock
+        self._events: list[Event] = []
+        self._turn = asyncio.Lock()
+
+    async def open(self, agent: AgentId, rules: Rules) -> Past:
+        """What the stream comes to; of an agent that never lived, its beginning.
+
+        Raises:
+            Fenced: A newer life of the agent has it.
+            JournalUnavailable: The journal cannot be reached.
+            RecordInvalid: A record cannot be read.
+        """
+        self.past = replay(self._writer.stream, await self._writer.open(), agent, rules)
+        self._snapshot = self.past.state.step
+        return self.past
+
+    @property
+    def note(self) -> str:
+        """Why the agent waits here, for people; empty while it does not."""
+        return self._writer.note
+
+    def happened(self, event: Event, moved: Moved) -> None:
+        """Take one event, and what it led to."""
+        self.past = self.past.moved(event, moved, self._clock.now())
+        self._events.append(event)
+
+    async def commit(self) -> None:
+        """Write what has happened; waits while the journal cannot be reached.
+
+        Raises:
+            Fenced: A newer life of the agent has begun; this one must do nothing more.
+        """
+        async with self._turn:
+            await self._write(())
+
+    async def add(self, record: AgentRecord) -> None:
+        """Write something else, after what has happened so far.
+
+        Raises:
+            Fenced: A newer life of the agent has begun.
+        """
+        async with self._turn:
+            await self._write((record,))
+
+    async def _write(self, more: tuple[AgentRecord, ...]) -> None:
+        """Write what there is now: while that is being written, more may happen, which is not a part of it."""
+        events, self._events = tuple(self._events), []
+        for record in more:
+            self.past = self.past.after(record)
+        past = self.past
+        records = (*((Happened(events, self._clock.now()),) if events else ()), *more)
+        if records:
+            await self._writer.append(*map(encode_record, records))
+        if past.state.step - self._snapshot >= SNAPSHOT_STEPS:
+            await self._writer.append(encode_record(snapshot_of(past)), snapshot=True)
+            self._snapshot = past.state.step
