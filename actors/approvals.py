@@ -58,7 +58,7 @@ class RayApprovals:
         """What one agent holds; None when it does not say."""
         try:
             async with asyncio.timeout(PATIENCE):
-                held = await self._post.ask(agent, lambda handle: cast("type[ApprovalHolder]", handle).pending.remote())
+                held = await self._post.ask(agent, lambda handle: holder(handle).pending.remote())
         except ChannelClosed:  # it has just died, and with it what it held
             return ()
         except (TimeoutError, PeerUnreachable):
@@ -74,7 +74,9 @@ class RayApprovals:
             ChannelClosed: Its agent is dead.
             PeerUnreachable: Its agent does not answer now; it may have got the answer or not.
         """
-        await self._post.ask(
-            agent_of(approval),
-            lambda handle: cast("type[ApprovalHolder]", handle).answer.remote(approval, allowed, reason),
-        )
+        await self._post.ask(agent_of(approval), lambda handle: holder(handle).answer.remote(approval, allowed, reason))
+
+
+def holder(handle: type[Receiver]) -> type[ApprovalHolder]:
+    """An agent's handle, as one that holds approvals."""
+    return cast("type[ApprovalHolder]", handle)

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..protocols.approval import Approval
-from .errors import ApprovalUnknown
+from .errors import AnswerInvalid, ApprovalUnknown
 from .step.events import Decided
 from .step.phases import Acting, Op
 from .step.state import AgentState
@@ -56,6 +56,7 @@ class Approvals:
         """Let a call run; given as it is pending, or by its id.
 
         Raises:
+            AnswerInvalid: It is neither.
             AgentUnknown: There is no agent that it could be about.
             ApprovalUnknown: It was answered, its run has ended, or there was none.
             ChannelClosed: Its agent is dead.
@@ -64,7 +65,14 @@ class Approvals:
         await self._port.answer(id_of(approval), allowed=True, reason="")
 
     async def refuse(self, approval: Approval | str, reason: str = "") -> None:
-        """Have a call not run, and its output say so, with the reason; raises what `allow` raises."""
+        """Have a call not run, and its output say so, with the reason; raises what `allow` raises.
+
+        Raises:
+            AnswerInvalid: The reason is no text.
+        """
+        given: object = reason
+        if not isinstance(given, str):
+            raise AnswerInvalid(reason=f"why a call is refused is a text, not a {type(given).__name__}")
         await self._port.answer(id_of(approval), allowed=False, reason=clean(reason))
 
 
@@ -128,6 +136,14 @@ def held_calls(state: AgentState, since: float) -> tuple[Approval, ...]:
     )
 
 
-def id_of(approval: Approval | str) -> str:
-    """What an approval is answered under."""
-    return approval.id if isinstance(approval, Approval) else approval
+def id_of(approval: object) -> str:
+    """What an approval is answered under.
+
+    Raises:
+        AnswerInvalid: It is neither an approval nor an id.
+    """
+    if isinstance(approval, Approval):
+        return approval.id
+    if isinstance(approval, str):
+        return approval
+    raise AnswerInvalid(reason=f"it is given as it is pending, or by its id, not as a {type(approval).__name__}")

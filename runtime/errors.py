@@ -21,6 +21,7 @@ FleetError                       protocols/errors.py
     ├── ToolServerFailed         an MCP server that cannot be used
     ├── HookFailed               a hook that raised, came too late or decided what it cannot
     ├── ApprovalUnknown (LookupError) nobody is asked about it, or no longer
+    ├── AnswerInvalid (TypeError) something that cannot be a person's answer
     ├── NumberInvalid (ValueError) a number with which nothing can be done
     ├── Fenced                   a newer life has the stream
     ├── JournalConflict          a number of a stream that is taken, or comes too early
@@ -36,6 +37,7 @@ from ..protocols.errors import FleetError
 
 __all__ = (
     "AgentUnknown",
+    "AnswerInvalid",
     "ApprovalUnknown",
     "ChannelClosed",
     "ConfigMissing",
@@ -258,6 +260,15 @@ class ApprovalUnknown(RunError, LookupError):
         )
         self.approval = approval
         self.pending = pending
+
+
+class AnswerInvalid(RunError, TypeError):
+    """A call that waits for a person cannot be answered so, because of `reason`."""
+
+    def __init__(self, *, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"This is no answer to an approval: {reason}.")
+        self.reason = reason
 
 
 class NumberInvalid(RunError, ValueError):

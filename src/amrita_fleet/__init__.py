@@ -55,6 +55,7 @@ if TYPE_CHECKING:
     from .runtime.config import minimal_init as minimal_init
     from .runtime.config import set_config as set_config
     from .runtime.errors import AgentUnknown as AgentUnknown
+    from .runtime.errors import AnswerInvalid as AnswerInvalid
     from .runtime.errors import ApprovalUnknown as ApprovalUnknown
     from .runtime.errors import ChannelClosed as ChannelClosed
     from .runtime.errors import ConfigMissing as ConfigMissing
@@ -128,6 +129,7 @@ __all__ = (
     "AgentStatus",
     "AgentUnknown",
     "AmritaConfig",
+    "AnswerInvalid",
     "Approval",
     "ApprovalUnknown",
     "Approvals",
@@ -272,6 +274,7 @@ _HOMES = {
     ),
     "runtime.errors": (
         "AgentUnknown",
+        "AnswerInvalid",
         "ApprovalUnknown",
         "ChannelClosed",
         "ConfigMissing",

@@ -8,6 +8,7 @@ import pytest
 from amrita_fleet import (
     Agent,
     AgentUnknown,
+    AnswerInvalid,
     Approval,
     ApprovalUnknown,
     Fleet,
@@ -117,6 +118,10 @@ async def test_only_a_call_that_waits_can_be_answered_and_only_once(make_fleet: 
         assert (await run.outcome()).text == "done"
         with pytest.raises(AgentUnknown, match="ana"):
             await fleet.approvals.allow("anna.1.1.1")
+        with pytest.raises(AnswerInvalid, match="by its id, not as a int"):
+            await fleet.approvals.allow(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+        with pytest.raises(AnswerInvalid, match="is a text, not a int"):
+            await fleet.approvals.refuse(waiting, 5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(FleetClosed):
         _ = fleet.approvals
 

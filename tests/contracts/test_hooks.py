@@ -127,6 +127,23 @@ async def test_a_hook_extends_the_limit_of_rounds_once(make_fleet: MakeFleet) ->
     assert outcome.rounds == 3
 
 
+async def test_no_other_limit_is_extended_and_the_watchers_learn_so(make_fleet: MakeFleet) -> None:
+    class Generous(Hooks):
+        async def on_limit(self, limit: LimitReached) -> ExtendRounds:
+            return ExtendRounds(limit.step)
+
+    frugal = AmritaConfig(function_config=FunctionConfig(agent_step_token_budget=1))
+    async with make_fleet() as fleet:
+        moves = (call("echo", text="a"), repeat(say("last words")))
+        (ana,) = await fleet.spawn(replace(agent(*moves, hooks=Generous()), config=frugal), ["ana"])
+        run = await ana.start("go")
+        (told,) = [notice async for notice in run if notice.extra_type in {"extended", "not_extended"}]
+        outcome = await run.outcome()
+    assert (told.type, told.extra_type) == ("run", "not_extended")
+    assert told.data["limit"] == "agent_step_token_budget"
+    assert (str(outcome), outcome.text) == ("limit:agent_step_token_budget", "last words")
+
+
 async def test_a_hook_that_raises_keeps_the_call_from_running_and_is_told(make_fleet: MakeFleet) -> None:
     class Broken(Hooks):
         def before_tool(self, call: ToolAsked) -> None:
