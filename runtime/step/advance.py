@@ -10,7 +10,7 @@ from typing import Any, TypeAlias
 
 from ..errors import InvalidMove
 from .beginning import begin, wake
-from .calls import decided, replied, tool_ended, tool_held
+from .calls import decided, tool_ended, tool_held
 from .compacting import compacted
 from .directing import ask_again, directed
 from .effects import Moved
@@ -51,6 +51,7 @@ from .phases import (
 )
 from .planning import decomposed, summarised
 from .revival import revive
+from .rounds import replied
 from .state import AgentState
 from .steering import (
     ask_pause,

@@ -1,56 +1,27 @@
-"""The calls of a reply: which of them run, which wait for a person, and what follows when all have their output.
+"""The calls of a reply: which of them run, which wait for a person, and which come to an output at once.
 
-replied -> Acting: each call is run, or ended at once (a repeat, `update_step`)
+act -> Acting: each call is run, or ended at once (a repeat, `update_step`)
 ToolHeld -> a person must allow the call first; Decided -> it is run as the person saw it, or ended
 ToolEnded, Decided -> ... -> the last output closes the batch
-closed -> after_iteration: stall, limits, a wait, mail, the end of the Step, or another round
 """
 
 from dataclasses import replace
 
-from ...protocols.messages import Finish, Json, ToolCall
+from ...protocols.messages import Json, ToolCall
 from ...protocols.notices import NoticeType
-from ...protocols.outcome import Ending, Limit
 from ..errors import PlanInvalid
-from .boundary import leave
-from .compaction import due
 from .effects import AskApproval, Commit, Effect, Moved, Notify, RunTool
-from .ending import wind_down
-from .events import CallFacts, Decided, Replied, ToolEnded, ToolHeld
-from .hints import failure_hint, repeat_hint
-from .judging import judge
-from .nudge import without_nudge
+from .events import CallFacts, Decided, ToolEnded, ToolHeld
+from .iteration import closed
 from .phases import Acting, Slot
 from .prompts import CANCELLED, CUT, REFUSED
 from .revision import UPDATE_STEP, revise
-from .rounds import answered, empty, rounds_spent, think
-from .stalling import stalled
 from .state import AgentState
-from .usage import counted
 
-__all__ = ("closed", "decided", "held", "replied", "started", "tool_ended", "tool_held")
+__all__ = ("act", "cut_off", "decided", "held", "started", "tool_ended", "tool_held")
 
 UNEXPLAINED = "a person must allow it first"
 """Why a call is held that nobody gave a reason for."""
-
-
-def replied(state: AgentState, event: Replied) -> Moved:
-    """Take a reply into the transcript and do what it asks for."""
-    message = event.reply.message
-    state, told = counted(state, event.reply)
-    state = without_nudge(state)
-    if not message.calls and not message.content.strip():
-        state, effects = empty(state, event.reply)
-        return state, (told, *effects)
-    state = replace(state, transcript=state.transcript.reply(message), run=replace(state.current, nudged=False))
-    if not message.calls:
-        state, effects = answered(state, event)
-    elif event.reply.finish is Finish.LENGTH:
-        state = replace(state, transcript=state.transcript.close((CUT,) * len(message.calls)))
-        state, effects = after_iteration(state, Acting(()), mail_waits=True)  # unknown, so a look is due
-    else:
-        state, effects = act(state, message.calls, event.facts)
-    return state, (told, Commit(), *effects)
 
 
 def act(state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFacts, ...]) -> Moved:
@@ -67,6 +38,20 @@ def act(state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFacts, 
         return state, tuple(effects)
     state, closing = closed(state, doing, mail_waits=True)  # unknown, so a look is due
     return state, (*effects, *closing)
+
+
+def cut_off(state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFacts, ...]) -> Moved:
+    """The output limit cut the reply, so its calls may not be whole: none of them runs, and the model is told.
+
+    They count as repeats all the same: a model that is cut at the same call again and again gets no further.
+    """
+    window, slots = state.current.window, list[Slot]()
+    for call, fact in zip(calls, facts, strict=True):
+        window = window.asked(fact.signature)
+        cancelled = window.repeated(polling=fact.polling)
+        slots.append(Slot(call, fact.signature, None, CUT, CUT, cancelled=cancelled, quiet=True))
+    state = replace(state, run=replace(state.current, window=window))
+    return closed(state, Acting(tuple(slots)), mail_waits=True)  # unknown, so a look is due
 
 
 def begin_call(
@@ -187,74 +172,3 @@ def slot_of(doing: Acting, op: int) -> Slot:
 def with_slot(doing: Acting, old: Slot, new: Slot) -> Acting:
     """The batch with one call replaced."""
     return Acting(tuple(new if slot is old else slot for slot in doing.slots))
-
-
-def closed(state: AgentState, doing: Acting, *, mail_waits: bool) -> Moved:
-    """Close the batch and look whether the Step goes on."""
-    outputs = tuple(slot.output or "" for slot in doing.slots)
-    before = state.current.window
-    results = tuple((slot.signature, slot.digest) for slot in doing.slots)
-    window = before.waited() if doing.wait else before.ended(results)
-    state = replace(state, transcript=state.transcript.close(outputs), run=replace(state.current, window=window))
-    state, effects = after_iteration(state, doing, mail_waits=mail_waits)
-    return state, (Commit(), *effects)
-
-
-def after_iteration(state: AgentState, doing: Acting, *, mail_waits: bool) -> Moved:
-    """Decide after each round what comes next: stall, limits, a wait, mail, the end of the Step, or another round."""
-    run = state.current
-    repeated = next((slot.call.name for slot in doing.slots if slot.cancelled), None)
-    judged = judge(
-        "stalled",
-        lambda: state.rules.strategy.stalled(run.window),
-        lambda said: isinstance(said, bool),
-        otherwise=False,
-    )
-    if repeated or run.window.period or judged.value:
-        state, effects = stalled(state, repeated)
-        return state, (*judged.told, *effects)
-    if state.rounds_left <= 0:
-        state, effects = rounds_spent(state)
-    elif run.budget.exhausted:
-        reason = f"the Step has used {run.budget.spent} of its {run.budget.limit} prompt tokens"
-        state, effects = wind_down(state, Ending.LIMIT, reason, Limit.STEP_TOKENS)
-    else:
-        state, effects = go_on(state, doing, mail_waits=mail_waits)
-    return state, (*judged.told, *effects)
-
-
-def go_on(state: AgentState, doing: Acting, *, mail_waits: bool) -> Moved:
-    """Another round, or, where mail, a wait, the plan or the size of the history wants a boundary, the Step's end."""
-    state, told = hinted(state, doing)
-    if doing.wait or mail_waits or wants_boundary(state):
-        state, effects = leave(state, doing.wait)
-    else:
-        state, effects = think(state)
-    return state, (*told, *effects)
-
-
-def wants_boundary(state: AgentState) -> bool:
-    """Whether the Step ends here by itself. With a plan it is one node, however many rounds that takes."""
-    run, rules = state.current, state.rules
-    if run.plan is not None and run.node is None and run.plan.status_text() != run.status:
-        return True  # the model itself has ended the node
-    full = run.node is None and run.step_rounds >= rules.step_rounds
-    return full or bool(due(rules.compaction, state.transcript, state.measured))
-
-
-def hinted(state: AgentState, doing: Acting) -> Moved:
-    """Tell the model what to do about failures, and about a call that it repeats."""
-    run = state.current
-    failed = any((slot.output or "").startswith("ERROR") and not slot.quiet for slot in doing.slots)
-    if failed:
-        run = replace(run, tool_error_hints=run.tool_error_hints + 1)
-        state = replace(state, run=run)
-    hints = [failure_hint(run.tool_error_hints, plan=run.node is not None) if failed else None]
-    same, limit = run.window.same_results, run.window.limit
-    if doing.slots and same == max(2, limit - 2) < limit and doing.slots[-1].signature == run.window.signature:
-        hints.append(repeat_hint(same, limit, doing.slots[-1].call.name))
-    effects = list[Effect]()
-    for hint in filter(None, hints):
-        state = state.noted(hint)
-        effects.append(Notify(NoticeType.STEP, "hint", hint, {"failures": run.tool_error_hints, "repeats": same}))
-    return state, (*effects, Commit()) if effects else ()

@@ -27,8 +27,8 @@ from .effects import Commit, Moved, Notify
 from .events import ModelFailed, Replied
 from .judging import judge
 from .phases import Ask, Compacting
-from .rounds import think
 from .state import AgentState
+from .thinking import think
 from .transcript import Transcript
 from .usage import counted_aside
 

@@ -10,9 +10,10 @@ from typing import assert_never
 from ...protocols.messages import Json
 from ...protocols.notices import NoticeType
 from .asking import ask
-from .calls import closed, held, started
+from .calls import held, started
 from .effects import Commit, Effect, Finish, LookForMail, Moved, Notify, StartDeadline, TakeMail, WaitForMail
 from .events import Revived
+from .iteration import closed
 from .phases import (
     Acting,
     Asking,

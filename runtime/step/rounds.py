@@ -4,19 +4,21 @@ from dataclasses import replace
 
 from ...protocols.messages import Finish, Reply
 from ...protocols.notices import NoticeType
-from ...protocols.outcome import Ending, Limit
-from .asking import ask
+from ...protocols.outcome import Ending
 from .boundary import leave
+from .calls import act, cut_off
 from .effects import Commit, Moved, Notify
-from .ending import finish, wind_down
+from .ending import finish
 from .events import Replied
-from .nudge import nudge
-from .phases import Answer, Ask, Thinking
+from .nudge import nudge, without_nudge
+from .phases import Answer
 from .planning import shown, summarise
 from .prompts import CORRECT
 from .state import AgentState
+from .thinking import think
+from .usage import counted
 
-__all__ = ("answered", "empty", "rounds_spent", "think")
+__all__ = ("replied",)
 
 CORRECTIONS = 2
 """How often the model may correct a typed answer."""
@@ -24,17 +26,22 @@ CORRECTIONS = 2
 CUT_SHORT = "the answer was cut at the output limit"
 
 
-def think(state: AgentState) -> Moved:
-    """Ask the model, unless the run has had all its rounds."""
-    if state.rounds_left <= 0:
-        return rounds_spent(state)
-    return ask(state, Thinking(Ask()))
-
-
-def rounds_spent(state: AgentState) -> Moved:
-    """The run has no rounds left: a last answer follows."""
-    allowed = state.rules.rounds + state.current.extra
-    return wind_down(state, Ending.LIMIT, f"the run has had its {allowed} rounds", Limit.ROUNDS)
+def replied(state: AgentState, event: Replied) -> Moved:
+    """Take a reply into the transcript and do what it asks for."""
+    message = event.reply.message
+    state, told = counted(state, event.reply)
+    state = without_nudge(state)
+    if not message.calls and not message.content.strip():
+        state, effects = empty(state, event.reply)
+        return state, (told, *effects)
+    state = replace(state, transcript=state.transcript.reply(message), run=replace(state.current, nudged=False))
+    if not message.calls:
+        state, effects = answered(state, event)
+    elif event.reply.finish is Finish.LENGTH:
+        state, effects = cut_off(state, message.calls, event.facts)
+    else:
+        state, effects = act(state, message.calls, event.facts)
+    return state, (told, Commit(), *effects)
 
 
 def answered(state: AgentState, event: Replied) -> Moved:

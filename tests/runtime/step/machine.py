@@ -244,18 +244,16 @@ class AgentMachine(RuleBasedStateMachine):
     # --- what must hold: calls ----------------------------------------------------------------------------------------
 
     def check_calls(self, event: Replied, before: AgentState, effects: tuple[Effect, ...]) -> None:
-        """The N-th identical call in a row does not run; calls that were cut do not run at all."""
+        """The N-th identical call in a row does not run; calls that were cut count, and do not run at all."""
         begun = [effect.call for effect in effects if isinstance(effect, RunTool | AskApproval)]
-        if event.reply.finish is FinishReason.LENGTH:
-            assert not begun
-            return
+        cut = event.reply.finish is FinishReason.LENGTH
         at_node = before.current.node is not None
         allowed: list[str] = []
         for one in event.reply.message.calls:
             name, times = self.books.row
             self.books.row = (signature(one), times + 1 if name == signature(one) else 1)
             repeated = self.books.row[1] >= before.rules.repeats
-            if one.name == POLLING or not (repeated or (one.name == UPDATE_STEP and at_node)):
+            if not cut and (one.name == POLLING or not (repeated or (one.name == UPDATE_STEP and at_node))):
                 allowed.append(signature(one))
         must = [one for one in allowed if not one.startswith(POLLING)]
         assert [signature(one) for one in begun if one.name != POLLING] == must

@@ -7,11 +7,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import Reply, ToolCall
 from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.runtime.step.events import CallFacts, Replied
 from amrita_fleet.runtime.step.phases import Phase, WaitFor
-from amrita_fleet.runtime.step.prompts import CANCELLED, GIVE_UP
+from amrita_fleet.runtime.step.prompts import CANCELLED, CUT, GIVE_UP
 from amrita_fleet.runtime.step.rules import Rules
 from amrita_fleet.runtime.step.stall import Window
 
@@ -219,3 +220,11 @@ def test_a_call_without_facts_is_a_bug_of_the_driver() -> None:
 
     with pytest.raises(ValueError, match="shorter"):
         play.feed(Replied(op, calls("a", "b"), (CallFacts("a"),)))
+
+
+def test_a_call_that_is_cut_again_and_again_is_a_stall_too() -> None:
+    play = Play([calls("write", finish=FinishReason.LENGTH)] * 9, Rules(rounds=100, repeats=3)).ask()
+
+    assert play.outcome.ending is Ending.STALLED
+    assert play.outputs == [CUT] * 3
+    assert play.ran == []
