@@ -1,7 +1,7 @@
 """A fleet of agents: spawn, run, message, watch, stop."""
 
 import secrets
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import AsyncIterator, Callable, Sequence
 from functools import partial
 from importlib import import_module
 from types import TracebackType
@@ -16,10 +16,11 @@ from .agent import Agent, TokenLimit, limit_of
 from .approvals import Approvals
 from .clock import SystemClock
 from .errors import FleetClosed, NamesInvalid, SystemUnavailable
-from .run import Run, watch
+from .given import check_task
+from .run import Run, untold, watch
 from .sender import Sender
 from .stream import SuspendObjectStream, expect_stream
-from .streaming import Pump, Pumps
+from .streaming import StreamBridge, StreamBridges
 from .supervision.account import Account
 from .supervision.roster import check_name
 from .system import Progress, SpawnOrder, Stopped, System
@@ -99,7 +100,7 @@ class Helm:
 
     name: str
     _made: System
-    _pumps: Pumps
+    _bridges: StreamBridges
     _stage: Literal["new", "open", "closed"] = "new"
     _sender: Sender | None = None
 
@@ -151,20 +152,31 @@ class Helm:
             StreamMisused: It serves a run already, its texts have another reader, or it belongs to another event loop.
             StreamClosed: It is done.
         """
-        system, name = self._system, name_of(agent)
-        pump = None if stream is None else Pump(expect_stream(stream), system.control(name), partial(self.send, name))
-        newest = await system.notices(-1, 0)
-        after = newest[-1].number if newest else 0
-        if pump is None:
-            return Run(system, name, await system.start(name, task, time_limit), after)
+        if stream is None:
+            return await self._start(name_of(agent), task, time_limit)
+        bridge = StreamBridge(expect_stream(stream), partial(self.send, agent))
         try:
-            said = pump.begin()
-            run = Run(system, name, await system.start(name, task, time_limit, said), after, pump.over)
+            name = name_of(agent)
+            said = bridge.begin(self._system.control(name))
+            run = await self._start(name, task, time_limit, said, bridge.over)
         except BaseException:
-            await pump.close()
+            await bridge.close()
             raise
-        self._pumps.start(pump, run)
+        self._bridges.start(bridge, run)
         return run
+
+    async def _start(
+        self,
+        agent: AgentId,
+        task: str,
+        time_limit: float | None,
+        said: tuple[str, ...] = (),
+        over: Callable[[], None] = untold,
+    ) -> Run:
+        check_task(task, time_limit, said)
+        newest = await self._system.notices(-1, 0)
+        after = newest[-1].number if newest else 0
+        return Run(self._system, agent, await self._system.start(agent, task, time_limit, said), after, over)
 
     async def send(self, agent: AgentRef | str, body: str) -> Receipt:
         """Send a message as the person at the keyboard, and learn whether it was accepted.
@@ -264,7 +276,7 @@ class Fleet(Helm):
             SystemUnavailable: There is no such system, or no other process can join it.
         """
         self.name = name or ("" if attach else f"fleet-{secrets.token_hex(3)}")
-        self._pumps = Pumps()
+        self._bridges = StreamBridges()
         self._made = load_system(system, self.name, tokens_of(limit), address, attach=attach)
 
     async def __aenter__(self) -> Self:
@@ -291,7 +303,7 @@ class Fleet(Helm):
         """End every agent and what was started for them. Safe to call twice."""
         if self._stage == "open":
             self._stage = "closed"
-            await self._pumps.aclose()
+            await self._bridges.aclose()
             if self._sender is not None:
                 await self._sender.aclose()
             await self._made.close()

@@ -29,7 +29,8 @@ from .caller import Caller, Model
 from .config import AmritaConfig
 from .control import Control
 from .driver import Driver, Ports
-from .errors import ChannelClosed, QueueFull, TaskInvalid
+from .errors import ChannelClosed, QueueFull
+from .given import check_task
 from .hook_chain import HookChain
 from .inbox import Inbox
 from .ports import Clock, PostOffice, SupervisorLink
@@ -350,18 +351,3 @@ def output_bytes(config: AmritaConfig) -> int:
     """Bytes of one tool output: what is configured, but no more than about a third of the window."""
     least = 1024
     return max(least, min(config.function_config.tool_output_bytes, config.llm.session_tokens_windows))
-
-
-def check_task(task: object, time_limit: float | None, said: tuple[object, ...] = ()) -> None:
-    """Refuse what no run can be given.
-
-    Raises:
-        TaskInvalid: The task, or what was added, is no text, or the time limit is none.
-    """
-    for text in (task, *said):
-        if not isinstance(text, str):
-            raise TaskInvalid(reason=f"a task is a text, not a {type(text).__name__}")
-        if not text.isascii() and text != text.encode(errors="replace").decode():
-            raise TaskInvalid(reason="its text holds half a surrogate pair, which no request can carry")
-    if time_limit is not None and not time_limit > 0:
-        raise TaskInvalid(reason=f"a time limit is above 0 seconds, not {time_limit!r}")

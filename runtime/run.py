@@ -10,7 +10,7 @@ from ..protocols.outcome import Outcome
 from .errors import ChannelClosed, RunUnknown
 from .system import System
 
-__all__ = ("Run", "watch")
+__all__ = ("Run", "untold", "watch")
 
 WATCH_WAIT = 1.0
 """Seconds one look for notices waits for news."""
@@ -19,7 +19,7 @@ LAST_WORDS = 1.0
 """Seconds the last notices of a run have to come, once its outcome is known."""
 
 
-def unheard() -> None:
+def untold() -> None:
     """An end that nobody wants to be told."""
 
 
@@ -27,7 +27,7 @@ class Run:
     """One task on its way. Iterating gives its notices until it ends; `outcome()` waits for the end."""
 
     def __init__(
-        self, system: System, agent: AgentId, run: RunId, after: int = 0, over: Callable[[], None] = unheard
+        self, system: System, agent: AgentId, run: RunId, after: int = 0, over: Callable[[], None] = untold
     ) -> None:
         """Name one run of an agent.
 

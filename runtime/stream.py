@@ -8,13 +8,14 @@ import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 
-from .control import AgentControl
+from .bounded_queue import BoundedQueue, LoopAffinity, Reader
+from .control import AgentControl, Relay
 from .errors import NumberInvalid
-from .lane import Home, Lane, Reader
+from .given import text_flaw
 from .stream_errors import StreamClosed, StreamExpected, StreamFull, StreamMisused, SuspensionRefused
 from .suspension import Suspension, check_seconds
 
-__all__ = ("SuspendObjectStream", "expect_stream")
+__all__ = ("ProducerEnd", "SuspendObjectStream", "expect_stream")
 
 log = logging.getLogger(__name__)
 
@@ -22,6 +23,38 @@ Callback = Callable[[object], object]
 """Takes each object; where it gives an awaitable, that is awaited."""
 
 DONE = "the producer is done"
+
+
+class ProducerEnd(Reader[str]):
+    """The texts that are sent to a stream's producer, and what a run does with the stream beside reading them."""
+
+    def __init__(self, texts: BoundedQueue[str], relay: Relay, check_open: Callable[[], None]) -> None:
+        """Read from now on; dropping this object is going away."""
+        super().__init__(texts)
+        self._relay = relay
+        self._check_open = check_open
+
+    def serve(self, control: AgentControl) -> tuple[str, ...]:
+        """Join a live agent to the stream: from now on `wait_to_suspend` suspends it, if one waits already, too.
+
+        Returns:
+            The texts sent so far.
+
+        Raises:
+            StreamClosed: The stream is done.
+            StreamMisused: This is another event loop.
+        """
+        self._check_open()
+        self._relay.serve(control)
+        return self._queue.take_all()
+
+    def end(self, reason: str) -> None:
+        """Let no more texts be sent; those that were are still read.
+
+        Raises:
+            StreamMisused: This is another event loop.
+        """
+        self._queue.end(reason)
 
 
 class SuspendObjectStream:
@@ -53,16 +86,13 @@ class SuspendObjectStream:
         self.dropped = 0
         self._timeout = queue_timeout
         self._lagging = False
-        self._home = Home()
-        self._out = Lane[object](queue_size, self._home)
-        self._in = Lane[str](queue_size, self._home)
+        self._affinity = LoopAffinity()
+        self._out = BoundedQueue[object](queue_size, self._affinity)
+        self._in = BoundedQueue[str](queue_size, self._affinity)
         self._callback: Callback | None = None
         self._calling = asyncio.Lock()
-        self._suspension = Suspension()
-        self._control: AgentControl | None = None
-        self._attached = False
-        self._asked: object = None
-        self._resuming: asyncio.Future[None] | None = None
+        self._relay = Relay()
+        self._suspension = Suspension(self._relay.take)
 
     # --- the producer's side ---
 
@@ -94,54 +124,27 @@ class SuspendObjectStream:
         """
         self._out.end(DONE)
         self._in.end(DONE)
-        self._control = None
         self._suspension.close(DONE)
 
-    def get_producer_input_generator(self) -> AsyncIterator[str]:
+    def get_producer_input_generator(self) -> ProducerEnd:
         """The texts that are sent to the producer, until no more come.
 
         Raises:
-            StreamMisused: Somebody reads them already; with a run, that is the run.
+            StreamMisused: Somebody reads them already (with a run, that is the run), or this is another event loop.
         """
         self._in.claim("its producer")
-        return Reader(self._in)
+        return ProducerEnd(self._in, self._relay, self._check_open)
 
     async def point(self, tag: str) -> None:
         """Stand here for as long as `wait_to_suspend` asked for it; else return at once.
 
         Raises:
-            StreamMisused: This is another event loop.
+            StreamMisused: The tag is no text, or this is another event loop.
         """
-        self._home.enter()
+        self._affinity.enter()
+        if flaw := text_flaw(tag):
+            raise StreamMisused(reason=f"a tag {flaw}")
         await self._suspension.point(tag)
-
-    def attach(self, control: AgentControl) -> tuple[str, ...]:
-        """Serve a run of a live agent from now on: it is what `wait_to_suspend` suspends.
-
-        A suspension that somebody waits for already is asked of the agent; its time begins anew.
-
-        Returns:
-            The texts sent so far.
-
-        Raises:
-            StreamClosed: It is done.
-            StreamMisused: It serves a run already: each takes a stream of its own.
-        """
-        self._check_open()
-        if self._attached:
-            raise StreamMisused(reason="it serves a run already; make a new one for each run")
-        self._attached = True
-        self._control = control
-        self._suspension.resume()
-        return self._in.take_all()
-
-    def end_input(self, reason: str) -> None:
-        """Let no more texts be sent; those that were are still read.
-
-        Raises:
-            StreamMisused: This is another event loop.
-        """
-        self._in.end(reason)
 
     # --- your side ---
 
@@ -149,7 +152,7 @@ class SuspendObjectStream:
         """The producer's objects, until it is done. Leaving the iteration is going away: later ones are dropped.
 
         Raises:
-            StreamMisused: An iteration or a callback takes them already.
+            StreamMisused: An iteration or a callback takes them already, or this is another event loop.
         """
         self._out.claim("an iteration")
         return Reader(self._out)
@@ -180,7 +183,8 @@ class SuspendObjectStream:
             StreamFull: The producer took nothing for `queue_timeout`, and so many texts wait already.
             StreamMisused: This is no text, or one that no message can carry, or another event loop.
         """
-        check_text(text)
+        if flaw := text_flaw(text):
+            raise StreamMisused(reason=f"what is sent to a producer {flaw}")
         if not await self._in.put(text, self._timeout):
             if self._in.abandoned:
                 raise StreamClosed(reason="the producer reads no more")
@@ -192,7 +196,7 @@ class SuspendObjectStream:
         Raises:
             StreamMisused: This is another event loop.
         """
-        self.end_input("send_done_to_producer() was called")
+        self._in.end("send_done_to_producer() was called")
 
     async def wait_to_suspend(self, *tags: str, timeout: float | None = None) -> str:  # noqa: ASYNC109
         """Ask the producer to stand still at its next point with one of these tags, and wait until it does.
@@ -215,23 +219,11 @@ class SuspendObjectStream:
             StreamMisused: This is another event loop.
             ChannelClosed: The agent is dead.
         """
-        self._home.enter()
-        if timeout is not None:
-            check_seconds("timeout", timeout)
+        self._affinity.enter()
         for tag in tags:
-            if not isinstance(tag, str):  # pyright: ignore[reportUnnecessaryIsInstance]
-                raise SuspensionRefused(reason=f"a tag is a text, not {type(tag).__name__}")
-        if self._resuming is not None and not self._resuming.done():
-            await asyncio.wait({self._resuming})
-        if self._asked is not None:
-            raise SuspensionRefused(reason="one is asked for already: resume() ends it")
-        asked = self._asked = object()
-        try:
-            return await self._suspend(tags, timeout)
-        except BaseException:
-            if self._asked is asked:
-                self._asked = None
-            raise
+            if flaw := text_flaw(tag):
+                raise SuspensionRefused(reason=f"a tag {flaw}")
+        return await self._suspension.request(tags, timeout)
 
     def resume(self) -> Awaitable[None]:
         """Let the producer go on, or give up the request that it has not met; without one, nothing happens.
@@ -241,26 +233,9 @@ class SuspendObjectStream:
         Raises:
             StreamMisused: This is another event loop.
         """
-        self._home.enter()
-        asked, self._asked = self._asked, None
-        if asked is not None and self._control is not None:  # others may have asked the agent to stand still as well
-            self._resuming = asyncio.ensure_future(self._control.resume_point())
-        else:
-            self._suspension.resume()
-            self._resuming = asyncio.get_running_loop().create_future()
-            self._resuming.set_result(None)
-        return self._resuming
-
-    async def _suspend(self, tags: tuple[str, ...], timeout: float | None) -> str:  # noqa: ASYNC109
-        while True:
-            control = self._control
-            try:
-                if control is None:
-                    return await self._suspension.request(tags, timeout)
-                return await control.suspend(tags, timeout)
-            except SuspensionRefused:
-                if control is self._control:
-                    raise
+        self._affinity.enter()
+        self._suspension.resume()
+        return self._relay.carried
 
     def _drop(self, response: object) -> None:
         """Make room at the cost of the oldest; the first of several says so."""
@@ -275,23 +250,9 @@ class SuspendObjectStream:
         self.dropped += 1
 
     def _check_open(self) -> None:
-        self._home.enter()
+        self._affinity.enter()
         if self._out.ended:
             raise StreamClosed(reason=self._out.ended)
-
-
-def check_text(given: object) -> None:
-    """Refuse what cannot be mail.
-
-    Raises:
-        StreamMisused: It is no text, or holds half a surrogate pair.
-    """
-    if not isinstance(given, str):
-        raise StreamMisused(reason=f"what is sent to a producer is a text, not {type(given).__name__}")
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        raise StreamMisused(reason="the text holds half a surrogate pair, which no message can carry") from None
 
 
 def expect_stream(given: object) -> SuspendObjectStream:

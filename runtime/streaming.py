@@ -11,7 +11,7 @@ from .errors import ChannelClosed, RunUnknown
 from .run import Run
 from .stream import SuspendObjectStream
 
-__all__ = ("Pump", "Pumps")
+__all__ = ("StreamBridge", "StreamBridges")
 
 log = logging.getLogger(__name__)
 
@@ -23,7 +23,7 @@ PATIENCE = 2.0
 Send = Callable[[str], Awaitable[Receipt]]
 
 
-class Pump:
+class StreamBridge:
     """Keeps one stream and one run together.
 
     1. Made before the run is asked for: the stream then has no other reader of its texts.
@@ -35,30 +35,28 @@ class Pump:
        none, and the stream is closed both ways.
     """
 
-    def __init__(self, stream: SuspendObjectStream, control: AgentControl, send: Send) -> None:
+    def __init__(self, stream: SuspendObjectStream, send: Send) -> None:
         """Become the reader of the stream's texts.
 
         Raises:
-            StreamMisused: Somebody reads them already.
+            StreamMisused: Somebody reads them already, or the stream belongs to another event loop.
         """
         self._stream = stream
-        self._control = control
         self._send = send
         self._texts = stream.get_producer_input_generator()
         self._begun = asyncio.Event()
 
-    def begin(self) -> tuple[str, ...]:
-        """Give the texts that the run begins with.
+    def begin(self, control: AgentControl) -> tuple[str, ...]:
+        """Give the texts that the run begins with; `control` is the way to its agent.
 
         Raises:
             StreamClosed: The stream is done.
-            StreamMisused: It serves a run already, or belongs to another event loop.
         """
-        return self._stream.attach(self._control)
+        return self._texts.serve(control)
 
     def over(self) -> None:
         """Take no more texts: the run is over."""
-        self._stream.end_input(OVER)
+        self._texts.end(OVER)
 
     async def run(self, run: Run) -> None:
         """Pass on what comes from either side until the run is over.
@@ -82,11 +80,10 @@ class Pump:
 
     async def close(self) -> None:
         """Close the stream both ways; an agent that stands still because of it goes on."""
-        resumed = self._stream.resume()
         self._stream.set_queue_done()
         try:
             async with asyncio.timeout(PATIENCE):
-                await resumed
+                await self._stream.resume()
         except (TimeoutError, FleetError) as error:
             log.warning("an agent may still stand where its stream suspended it: %s", error)
 
@@ -101,16 +98,16 @@ class Pump:
                 await self._stream.yield_response(answer)
 
 
-class Pumps:
-    """The pumps that run in this process."""
+class StreamBridges:
+    """The bridges that stand in this process."""
 
     def __init__(self) -> None:
         """Begin with none."""
         self._tasks = set[asyncio.Task[None]]()
 
-    def start(self, pump: Pump, run: Run) -> None:
+    def start(self, bridge: StreamBridge, run: Run) -> None:
         """Have one run from now on."""
-        task = asyncio.create_task(pump.run(run))
+        task = asyncio.create_task(bridge.run(run))
         self._tasks.add(task)
         task.add_done_callback(self._ended)
 

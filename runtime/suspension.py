@@ -5,26 +5,30 @@ awaits `point(tag)`, which returns at once unless somebody asked it to stand the
 """
 
 import asyncio
+from collections.abc import Callable
 
 from .errors import NumberInvalid
+from .given import is_duration
 from .stream_errors import SuspendTimedOut, SuspensionRefused
 
-__all__ = ("Suspension", "check_seconds")
+__all__ = ("SuspendRequest", "Suspension", "check_seconds")
 
 
-class Wish:
+class SuspendRequest:
     """One suspension that was asked for.
 
     Attributes:
         tags: Where the producer may stand; none: anywhere.
+        seconds: How long it has to get there; None: any time.
         at: The tag of the point where it stands; empty until it does.
         reached: Told that tag.
         over: Set when the producer may go on.
     """
 
-    def __init__(self, tags: tuple[str, ...]) -> None:
+    def __init__(self, tags: tuple[str, ...], seconds: float | None) -> None:
         """Belong to the running loop."""
         self.tags = tags
+        self.seconds = seconds
         self.at = ""
         self.reached: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self.over = asyncio.Event()
@@ -35,11 +39,24 @@ class Wish:
         if not self.reached.done():
             self.reached.set_result(tag)
 
-    def end(self, error: Exception) -> None:
+    def answer(self, said: "asyncio.Task[str]") -> None:
+        """Take what a producer elsewhere has said: where it stands, or why it will not."""
+        if said.cancelled():
+            return
+        if (error := said.exception()) is not None:
+            self.end(error)
+        else:
+            self.met(said.result())
+
+    def end(self, error: BaseException) -> None:
         """Let the producer go on; who still waits for it to stand somewhere gets the error."""
         self.over.set()
         if not self.reached.done():
             self.reached.set_exception(error)
+
+
+def unheard(_request: SuspendRequest) -> None:
+    """A request that concerns nobody but the producer."""
 
 
 class Suspension:
@@ -51,23 +68,28 @@ class Suspension:
     4. `close` ends it for good: nobody stands any more, and nobody can ask.
     """
 
-    def __init__(self) -> None:
-        """Begin with nobody asking."""
-        self._wish: Wish | None = None
+    def __init__(self, told: Callable[[SuspendRequest], None] = unheard) -> None:
+        """Begin with nobody asking; `told` gets each request when it is made."""
+        self._told = told
+        self._request: SuspendRequest | None = None
         self._closed = ""
 
     @property
     def asked(self) -> bool:
         """Whether somebody asked the producer to stand somewhere; while nobody has, no point needs to be awaited."""
-        return self._wish is not None
+        return self._request is not None
 
     @property
     def note(self) -> str:
         """What watchers are told: where the producer stands, or is to stand; empty when nobody asked."""
-        wish = self._wish
-        if wish is None:
+        request = self._request
+        if request is None:
             return ""
-        return f"suspended at {wish.at}" if wish.at else f"to be suspended at {' or '.join(wish.tags) or 'any point'}"
+        return (
+            f"suspended at {request.at}"
+            if request.at
+            else f"to be suspended at {' or '.join(request.tags) or 'any point'}"
+        )
 
     async def request(self, tags: tuple[str, ...] = (), timeout: float | None = None) -> str:  # noqa: ASYNC109
         """Wait until the producer stands at a point with one of the tags, or, with none, at any point.
@@ -88,47 +110,48 @@ class Suspension:
             check_seconds("timeout", timeout)
         if self._closed:
             raise SuspensionRefused(reason=self._closed)
-        if self._wish is not None:
+        if self._request is not None:
             raise SuspensionRefused(reason="one is asked for already: resume() ends it")
-        wish = self._wish = Wish(tags)
+        request = self._request = SuspendRequest(tags, timeout)
+        self._told(request)
         try:
             async with asyncio.timeout(timeout):
-                return await wish.reached
+                return await request.reached
         except TimeoutError:
-            self._end(wish, "")
+            self._end(request, "")
             raise SuspendTimedOut(tags=tags, seconds=timeout or 0.0) from None
         except BaseException:  # who asked is gone, and nobody else would let the producer go on
-            self._end(wish, "")
+            self._end(request, "")
             raise
 
     def resume(self) -> None:
         """Let the producer go on, or give up a request that it has not met yet; without one, nothing happens."""
-        if self._wish is not None:
-            self._end(self._wish, "it was given up before the producer came to such a point")
+        if self._request is not None:
+            self._end(self._request, "it was given up before the producer came to such a point")
 
     def close(self, reason: str) -> None:
         """Let the producer go on for good; `reason` is what those are told who ask, or have asked."""
         self._closed = self._closed or reason
-        if self._wish is not None:
-            self._end(self._wish, self._closed)
+        if self._request is not None:
+            self._end(self._request, self._closed)
 
     async def point(self, tag: str) -> None:
         """Stand here if somebody asked for it. The producer awaits this at each of its points."""
-        wish = self._wish
-        if wish is None or (wish.tags and tag not in wish.tags):
+        request = self._request
+        if request is None or (request.tags and tag not in request.tags):
             return
-        wish.met(tag)
+        request.met(tag)
         try:
-            await wish.over.wait()
+            await request.over.wait()
         except asyncio.CancelledError:
-            self._end(wish, "")
+            self._end(request, "")
             raise
 
-    def _end(self, wish: Wish, reason: str) -> None:
+    def _end(self, request: SuspendRequest, reason: str) -> None:
         """End a suspension, unless a later one has taken its place."""
-        wish.end(SuspensionRefused(reason=reason))
-        if self._wish is wish:
-            self._wish = None
+        request.end(SuspensionRefused(reason=reason))
+        if self._request is request:
+            self._request = None
 
 
 def check_seconds(name: str, seconds: object) -> None:
@@ -137,6 +160,6 @@ def check_seconds(name: str, seconds: object) -> None:
     Raises:
         NumberInvalid: It is no number, or not above 0.
     """
-    if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:  # nan is not above 0
+    if not is_duration(seconds):
         reason = "nothing can happen in no time: give it a moment, such as 0.001 seconds"
         raise NumberInvalid(name=name, given=repr(seconds), reason=reason)

@@ -254,6 +254,17 @@ async def test_looking_for_an_object_in_little_time_loses_none() -> None:
     assert await asyncio.wait_for(anext(objects), 10) == 1
 
 
+async def test_an_object_that_comes_as_the_wait_for_it_is_cancelled_is_not_lost() -> None:
+    stream = SuspendObjectStream()
+    objects = stream.get_response_generator()
+    looking = asyncio.ensure_future(anext(objects))
+    await settle()
+    await stream.yield_response(1)
+    looking.cancel()
+    await asyncio.gather(looking, return_exceptions=True)
+    assert await asyncio.wait_for(anext(objects), 10) == 1
+
+
 # --- wrong uses that must not hang ---
 
 
@@ -276,9 +287,10 @@ async def test_no_time_is_refused_with_the_reason(seconds: float) -> None:
 def test_a_second_event_loop_is_refused_at_every_door() -> None:
     stream = SuspendObjectStream()
 
-    async def first() -> None:
+    async def first() -> tuple[AsyncIterator[object], AsyncIterator[str]]:
         await stream.yield_response(1)
         await stream.send_to_producer("x")
+        return stream.get_response_generator(), stream.get_producer_input_generator()
 
     async def second() -> None:
         doors: tuple[Callable[[], Awaitable[object]], ...] = (
@@ -294,10 +306,10 @@ def test_a_second_event_loop_is_refused_at_every_door() -> None:
             with pytest.raises(StreamMisused, match="make a stream inside each"):
                 await door()
 
-    asyncio.run(first())
-    objects, texts = stream.get_response_generator(), stream.get_producer_input_generator()
+    objects, texts = asyncio.run(first())
     asyncio.run(second())
-    for door in (stream.set_queue_done, stream.resume, lambda: stream.set_callback_func(print)):
+    readers = (stream.get_response_generator, stream.get_producer_input_generator)
+    for door in (*readers, stream.set_queue_done, stream.resume, lambda: stream.set_callback_func(print)):
         with pytest.raises(StreamMisused, match="make a stream inside each"):
             door()
 
@@ -382,9 +394,11 @@ async def test_who_waits_for_a_suspension_is_told_that_the_producer_is_done() ->
 async def test_a_tag_is_a_text() -> None:
     with pytest.raises(SuspensionRefused, match="a tag is a text, not list"):
         await SuspendObjectStream().wait_to_suspend(["tool"])  # type: ignore[arg-type]
+    with pytest.raises(StreamMisused, match="a tag is a text, not list"):
+        await SuspendObjectStream().point(["tool"])  # type: ignore[arg-type]
 
 
-@given(st.lists(st.sampled_from(["yield", "read", "peek"]), max_size=30), st.integers(1, 4))
+@given(st.lists(st.sampled_from(["yield", "read", "peek", "race"]), max_size=30), st.integers(1, 4))
 def test_every_object_is_read_once_in_order_or_counted_as_dropped(deeds: list[str], size: int) -> None:
     asyncio.run(deeds_done(deeds, size))
 
@@ -397,6 +411,13 @@ async def deeds_done(deeds: list[str], size: int) -> None:
         if deed == "yield":
             await stream.yield_response(given)
             given += 1
+        elif deed == "race":
+            looking = asyncio.ensure_future(anext(objects))
+            await settle()
+            await stream.yield_response(given)
+            given += 1
+            looking.cancel()
+            seen.extend(each for each in await asyncio.gather(looking, return_exceptions=True) if isinstance(each, int))
         elif given > len(seen) + stream.dropped:
             seen.append(await anext(objects))
         elif deed == "peek":

@@ -10,19 +10,27 @@ from amrita_fleet import (
     Agent,
     AgentUnknown,
     Fleet,
+    FleetClosed,
+    FleetError,
     MailConfig,
+    NameInvalid,
     Notice,
     Outcome,
+    PeerUnreachable,
     Receipt,
     Refusal,
     StreamClosed,
     StreamExpected,
     StreamMisused,
     SuspendObjectStream,
+    SuspensionRefused,
+    TaskInvalid,
 )
 from amrita_fleet.protocols.mail import BODY_LIMIT
 from amrita_fleet.protocols.providers.scripted import call, say, scripted
+from amrita_fleet.runtime.clock import settle
 from amrita_fleet.runtime.config import AmritaConfig
+from amrita_fleet.runtime.local import LocalSystem
 from amrita_fleet.runtime.tools.tool import Tool, tool
 
 pytestmark = pytest.mark.anyio
@@ -73,14 +81,48 @@ async def test_a_stream_whose_texts_have_a_reader_is_refused_before_anything_run
     assert await anext(texts) == "still open"
 
 
-async def test_an_unknown_agent_leaves_the_stream_as_it_was() -> None:
-    stream = SuspendObjectStream()
+async def test_a_stream_whose_run_could_not_begin_is_closed_whatever_the_reason(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async def unreachable(_self: LocalSystem, _after: int, _wait: float) -> tuple[Notice, ...]:
+        raise PeerUnreachable(agent="supervisor", reason="it is away")
+
     async with Fleet(system="local") as fleet:
-        with pytest.raises(AgentUnknown):
-            await fleet.start("nobody", "go", stream=stream)
+        await fleet.spawn(Agent(preset=scripted(say("x"))), ["ana"])
+        await refused(fleet, AgentUnknown, "nobody")
+        await refused(fleet, NameInvalid, 5)
+        await refused(fleet, TaskInvalid, "ana", 5)
+        await refused(fleet, TaskInvalid, "ana", "go", -1)
+        with monkeypatch.context() as patched:
+            patched.setattr(LocalSystem, "notices", unreachable)
+            await refused(fleet, PeerUnreachable, "ana")
+        assert (await fleet.statuses())[0].step == 0
+    await refused(fleet, FleetClosed, "ana")
+
+
+async def refused(fleet: Fleet, error: type[FleetError], agent: object, *given: object) -> None:
+    """Start a run that cannot begin, and see that nobody waits for it on its stream."""
+    stream = SuspendObjectStream()
+    reading = asyncio.create_task(read(stream))
+    asked = asyncio.create_task(stream.wait_to_suspend())
+    await settle()
+    with pytest.raises(error):
+        await fleet.start(agent, *(given or ("go",)), stream=stream)  # type: ignore[arg-type]
+    assert await reading == []
+    with pytest.raises(StreamClosed):
+        await stream.send_to_producer("too late")
+    with pytest.raises(SuspensionRefused, match="the producer is done"):
+        await asked
+
+
+async def test_a_stream_that_is_done_serves_no_run() -> None:
+    stream = SuspendObjectStream()
+    stream.set_queue_done()
+    async with Fleet(system="local") as fleet:
         (ana,) = await fleet.spawn(Agent(preset=scripted(say("x"))), ["ana"])
-        await ana.start("go", stream=stream)
-        assert isinstance((await read(stream))[-1], Outcome)
+        with pytest.raises(StreamClosed, match="the producer is done"):
+            await ana.start("go", stream=stream)
+        assert (await fleet.statuses())[0].step == 0
 
 
 async def test_who_learns_that_the_run_is_over_finds_the_stream_closed() -> None:
