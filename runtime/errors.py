@@ -22,6 +22,7 @@ FleetError                       protocols/errors.py
     ├── HookFailed               a hook that raised, came too late or decided what it cannot
     ├── ApprovalUnknown (LookupError) nobody is asked about it, or no longer
     ├── AnswerInvalid (TypeError) something that cannot be a person's answer
+    ├── ArgumentInvalid (TypeError) something else than what an argument is
     ├── NumberInvalid (ValueError) a number with which nothing can be done
     ├── Fenced                   a newer life has the stream
     ├── JournalConflict          a number of a stream that is taken, or comes too early
@@ -39,6 +40,7 @@ __all__ = (
     "AgentUnknown",
     "AnswerInvalid",
     "ApprovalUnknown",
+    "ArgumentInvalid",
     "ChannelClosed",
     "ConfigMissing",
     "Fenced",
@@ -268,6 +270,16 @@ class AnswerInvalid(RunError, TypeError):
     def __init__(self, *, reason: str) -> None:
         """Keep the facts."""
         super().__init__(f"This is no answer to an approval: {reason}.")
+        self.reason = reason
+
+
+class ArgumentInvalid(RunError, TypeError):
+    """What was given as the argument `name` is none, because of `reason`."""
+
+    def __init__(self, *, name: str, reason: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"What was given as {name!r} cannot be used: {reason}.")
+        self.name = name
         self.reason = reason
 
 

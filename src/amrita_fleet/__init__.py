@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from .protocols.messages import Reply as Reply
     from .protocols.messages import ToolCall as ToolCall
     from .protocols.messages import ToolResult as ToolResult
+    from .protocols.messages import Turn as Turn
     from .protocols.messages import Usage as Usage
     from .protocols.notices import Notice as Notice
     from .protocols.notices import NoticeType as NoticeType
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
     from .runtime.errors import AgentUnknown as AgentUnknown
     from .runtime.errors import AnswerInvalid as AnswerInvalid
     from .runtime.errors import ApprovalUnknown as ApprovalUnknown
+    from .runtime.errors import ArgumentInvalid as ArgumentInvalid
     from .runtime.errors import ChannelClosed as ChannelClosed
     from .runtime.errors import ConfigMissing as ConfigMissing
     from .runtime.errors import FleetClosed as FleetClosed
@@ -101,7 +103,9 @@ if TYPE_CHECKING:
     from .runtime.step.plan import Node as Node
     from .runtime.step.plan import NodeStatus as NodeStatus
     from .runtime.step.plan import Plan as Plan
+    from .runtime.step.stall import Window as Window
     from .runtime.step.strategies import BuiltinStrategy as BuiltinStrategy
+    from .runtime.step.strategies import Strategy as Strategy
     from .runtime.stream import SuspendObjectStream as SuspendObjectStream
     from .runtime.stream_errors import StreamClosed as StreamClosed
     from .runtime.stream_errors import StreamExpected as StreamExpected
@@ -133,6 +137,7 @@ __all__ = (
     "Approval",
     "ApprovalUnknown",
     "Approvals",
+    "ArgumentInvalid",
     "AuthRefused",
     "BadRequest",
     "BuiltinConfig",
@@ -200,6 +205,7 @@ __all__ = (
     "StepBegun",
     "StepEnded",
     "Stopped",
+    "Strategy",
     "StreamBroken",
     "StreamClosed",
     "StreamExpected",
@@ -222,10 +228,12 @@ __all__ = (
     "ToolOutput",
     "ToolResult",
     "ToolServerFailed",
+    "Turn",
     "UndefinedAdapter",
     "Unpicklable",
     "Usage",
     "WindDownConfig",
+    "Window",
     "create_agent",
     "get_config",
     "minimal_init",
@@ -253,7 +261,7 @@ _HOMES = {
         "UndefinedAdapter",
     ),
     "protocols.mail": ("Receipt", "ReceiptState", "Refusal"),
-    "protocols.messages": ("Message", "Reply", "ToolCall", "ToolResult", "Usage"),
+    "protocols.messages": ("Message", "Reply", "ToolCall", "ToolResult", "Turn", "Usage"),
     "protocols.notices": ("Notice", "NoticeType"),
     "protocols.outcome": ("Ending", "Limit", "Outcome"),
     "protocols.presets": ("ModelConfig", "ModelPreset", "ThinkingConfig"),
@@ -276,6 +284,7 @@ _HOMES = {
         "AgentUnknown",
         "AnswerInvalid",
         "ApprovalUnknown",
+        "ArgumentInvalid",
         "ChannelClosed",
         "ConfigMissing",
         "FleetClosed",
@@ -320,7 +329,8 @@ _HOMES = {
     "runtime.run": ("Run",),
     "runtime.step.budget": ("TokenBudget",),
     "runtime.step.plan": ("Node", "NodeStatus", "Plan"),
-    "runtime.step.strategies": ("BuiltinStrategy",),
+    "runtime.step.stall": ("Window",),
+    "runtime.step.strategies": ("BuiltinStrategy", "Strategy"),
     "runtime.stream": ("SuspendObjectStream",),
     "runtime.stream_errors": (
         "StreamClosed",
