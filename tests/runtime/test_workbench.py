@@ -38,7 +38,7 @@ class LoneChannel:
     """The channel of an agent without peers."""
 
     async def send(
-        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None  # noqa: ARG002
     ) -> Receipt:
         raise AgentUnknown(name=recipient)
 
@@ -201,6 +201,7 @@ async def test_a_hook_that_fails_keeps_the_call_from_running() -> None:
 @pytest.mark.parametrize("hooks", [(), (Around(),)], ids=["without hooks", "with hooks"])
 async def test_a_marked_tool_is_held_until_a_person_allows_it(hooks: tuple[Hooks, ...]) -> None:
     held = await run(bench(*hooks), "delete", ' {"path": "a", "path": "x"}')
+    assert isinstance(held, Held)
     assert held == Held("delete is marked as needing approval", '{"path":"x"}')
     assert await run(bench(*hooks), "delete", held.arguments, approved=True) == ToolOutput("deleted x")
 
@@ -216,6 +217,7 @@ async def test_what_a_person_has_seen_is_what_runs_though_a_hook_would_rewrite_i
     ask = Around(before=lambda _call: NeedsApproval("it costs"))
     workbench = bench(rewrite, ask)
     held = await run(workbench, "add", '{"a": 2}')
+    assert isinstance(held, Held)
     assert held == Held("it costs", '{"a":10}')
     assert ask.done == []
     assert await run(workbench, "add", held.arguments, approved=True) == ToolOutput("11")
