@@ -38,7 +38,11 @@ class LoneChannel:
     """The channel of an agent without peers."""
 
     async def send(
-        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None  # noqa: ARG002
+        self,
+        recipient: AgentId,
+        body: str,  # noqa: ARG002
+        reply_to: str = "",  # noqa: ARG002
+        message: MessageId | None = None,  # noqa: ARG002
     ) -> Receipt:
         raise AgentUnknown(name=recipient)
 
