@@ -10,7 +10,7 @@ from ..runtime.agent import Agent
 from ..runtime.clock import SystemClock
 from ..runtime.config import set_config
 from ..runtime.containment import contained
-from ..runtime.host import AgentHost, Seat
+from ..runtime.host import AgentHost, Seat, Surroundings
 from ..runtime.tools.served import served_tools
 from ..runtime.tools.tool import Tool
 from .approvals import ApprovalHolder
@@ -53,7 +53,7 @@ class AgentActor(ApprovalHolder, Controlled):
         link = RayLink(self._desk)
         post = RayPost(self._namespace, link.find)
         tools = () if servers is None else await self._served(servers)
-        self._host = AgentHost(self._agent, self._seat, link, post, SystemClock(), tools)
+        self._host = AgentHost(self._agent, self._seat, Surroundings(link, post, SystemClock()), tools)
         await self._host.open()
 
     async def _served(self, servers: type[ToolServersActor]) -> tuple[Tool, ...]:

@@ -56,7 +56,7 @@ class Receiver:
     @ray.method(concurrency_group=MAIL)
     async def deliver(self, batch: bytes) -> bytes:
         """Take a batch of mail and give the verdicts."""
-        return self._living.deliver(batch)
+        return await self._living.deliver(batch)
 
     @ray.method(concurrency_group=MAIL)
     async def receipt(self, message: MessageId) -> bytes:

@@ -13,7 +13,7 @@ from typing import Protocol, TypeAlias, assert_never
 
 from ..protocols.checkin import Grant, Proceed
 from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Envelope
 from ..protocols.messages import Json, Reply
 from ..protocols.notices import Notice
@@ -25,6 +25,7 @@ from .hooks import AddNote, EndRun, LimitReached, StepBegun, StepEnded
 from .inbox import Inbox
 from .op_tasks import OpTasks
 from .ports import Channel, Clock
+from .recorder import Recorder
 from .step.advance import advance
 from .step.effects import (
     AskApproval,
@@ -91,9 +92,11 @@ class Ports:
         suspension: Where somebody may have the agent stand still.
         random: A number in [0, 1).
         notify: Takes each notice, in order.
-        finish: Takes each outcome, once.
+        consume: Takes messages out of the mailbox, for the run and the Step that read them.
+        finish: Takes each outcome, at least once.
         settled: Called when the agent has become idle, or may have mail to be woken by.
         output: Reads an answer that must be of a type; None: any text will do.
+        recorder: Writes down what happens before what follows from it is done; None: nobody does.
         watch: Takes pieces of answers while they are streamed; None: nobody looks.
     """
 
@@ -107,9 +110,11 @@ class Ports:
     clock: Clock
     random: Callable[[], float]
     notify: Callable[[Notice], None]
+    consume: Callable[[tuple[MessageId, ...], RunId, int], None]
     finish: Callable[[Outcome], None]
     settled: Callable[[], None]
     output: AnswerReader | None = None
+    recorder: Recorder | None = None
     watch: Watcher | None = None
 
 
@@ -169,10 +174,12 @@ class Driver:
     async def _apply(self, event: Event) -> None:
         if self._late(event):
             return
-        before = self.state.phase
-        self.state, effects = advance(self.state, event)
+        before, moved = self.state.phase, advance(self.state, event)
+        self.state, effects = moved
         if self.state.phase is not before:
             self.since = self._ports.clock.now()
+        if self._ports.recorder is not None:
+            self._ports.recorder.happened(event, moved)
         for effect in effects:
             await self._perform(effect)
 
@@ -198,8 +205,10 @@ class Driver:
             case Cancel(ops=ops):
                 self._tasks.cancel(ops)
             case Commit(consumed=ids):
+                if ports.recorder is not None:
+                    await ports.recorder.commit()
                 if ids:
-                    ports.inbox.consume(ids, self.state.current.id, self.state.step)
+                    ports.consume(ids, self.state.current.id, self.state.step)
             case Notify():
                 self._notify(effect)
             case AskApproval():

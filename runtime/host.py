@@ -18,22 +18,27 @@ from dataclasses import dataclass
 
 from ..protocols.approval import Approval
 from ..protocols.checkin import AgentStatus
-from ..protocols.ids import AgentId, Incarnation, MessageId, RunId
-from ..protocols.mail import Kind, Receipt, ReceiptState, Refusal
+from ..protocols.ids import MessageId, RunId
+from ..protocols.mail import Kind, Receipt, Refusal
 from ..protocols.messages import Json
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Ending, Limit, Outcome
 from .agent import Agent
+from .agent_channel import AgentChannel, Seat
 from .approvals import PendingApprovals, held_calls
 from .caller import Caller, Model
 from .config import AmritaConfig
 from .control import Control
 from .driver import Driver, Ports
-from .errors import ChannelClosed, QueueFull
+from .errors import ChannelClosed, Fenced, PeerUnreachable, QueueFull
 from .given import check_task
 from .hook_chain import HookChain
 from .inbox import Inbox
+from .journal.fleet_log import FleetLog
+from .mail_log import MailLog
 from .ports import Clock, PostOffice, SupervisorLink
+from .recorder import Recorder
+from .records import Queued, Taken
 from .reporter import Reporter
 from .run_queue import RunQueue
 from .sender import Sender
@@ -47,63 +52,32 @@ from .tools.registry import Toolbox
 from .tools.tool import Tool
 from .workbench import Workbench
 
-__all__ = ("AgentHost", "Seat")
+__all__ = ("AgentHost", "Seat", "Surroundings")
 
 log = logging.getLogger(__name__)
 
 QUEUE = 64
 """Runs that may wait for their turn."""
 
-KEPT_RECIPIENTS = 4096
-"""Sent messages whose receipt can still be asked for."""
-
 SPENT = (Limit.TOKENS, Limit.FLEET_TOKENS)
 """Limits after which an agent can make no more model calls."""
 
 
 @dataclass(frozen=True)
-class Seat:
-    """An agent's place in a fleet, as the Supervisor admitted it."""
+class Surroundings:
+    """What a system gives its hosts.
 
-    name: AgentId
-    incarnation: Incarnation
-    parent: AgentId | None = None
+    Attributes:
+        link: The way to the Supervisor.
+        post: The way to other agents.
+        clock: Time.
+        log: Where what happens to agents is written, and from where an earlier life is gone on with; None: nowhere.
+    """
 
-
-class AgentChannel:
-    """The channel as the agent's tools see it."""
-
-    def __init__(self, host: "AgentHost", seat: Seat, sender: Sender, post: PostOffice, link: SupervisorLink) -> None:
-        """Keep the ends."""
-        self._host = host
-        self._seat = seat
-        self._sender = sender
-        self._post = post
-        self._link = link
-        self._recipients: dict[MessageId, AgentId] = {}
-
-    async def send(
-        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
-    ) -> Receipt:
-        """Send one message and wait until it is accepted or refused; watchers see which."""
-        receipt = await self._sender.send(recipient, body, reply_to=reply_to, message=message)
-        self._recipients[receipt.id] = recipient
-        if len(self._recipients) > KEPT_RECIPIENTS:
-            del self._recipients[next(iter(self._recipients))]
-        accepted = receipt.state is ReceiptState.ACCEPTED
-        how = "sent" if accepted else receipt.state.value
-        data = {"id": receipt.id, "recipient": recipient, "refusal": receipt.refusal or ""}
-        self._host.tell(NoticeType.MAIL, how, f"to {recipient}: {body[:200]}", dict(data))
-        return receipt
-
-    async def receipt(self, message: MessageId) -> Receipt | None:
-        """What became of a message sent from here."""
-        recipient = self._recipients.get(message)
-        return None if recipient is None else await self._post.receipt(recipient, message)
-
-    async def peers(self) -> tuple[AgentStatus, ...]:
-        """The other agents of the fleet."""
-        return await self._link.peers(self._seat.name, self._seat.incarnation)
+    link: SupervisorLink
+    post: PostOffice
+    clock: Clock
+    log: FleetLog | None = None
 
 
 class AgentHost:
@@ -114,36 +88,38 @@ class AgentHost:
         control: Has it stand still at a point, from the work loop.
     """
 
-    def __init__(
-        self,
-        agent: Agent,
-        seat: Seat,
-        link: SupervisorLink,
-        post: PostOffice,
-        clock: Clock,
-        tools: tuple[Tool, ...] = (),
-    ) -> None:
+    def __init__(self, agent: Agent, seat: Seat, around: Surroundings, tools: tuple[Tool, ...] = ()) -> None:
         """Put the parts together; nothing runs before `open`. `tools` are those of the agent's MCP servers."""
         self._agent = agent
         self._seat = seat
-        self._clock = clock
+        self._around = around
+        self._clock = clock = around.clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._driving: asyncio.Task[None] | None = None
         self._runs = RunQueue(seat.name, seat.incarnation)
         self._closed = ""
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
-        self._reporter = Reporter(link, clock, self.status)
-        self._sender = Sender(seat.name, seat.incarnation, post, clock, agent.config.mail.send_timeout)
+        self._mail_log, self._recorder = self._logs(around.log)
+        self._reporter = Reporter(around.link, clock, self.status)
+        self._sender = Sender(seat.name, seat.incarnation, around.post, clock, agent.config.mail.send_timeout)
         models = tuple(Model.of(preset) for preset in (agent.preset, *agent.fallbacks))
-        self._caller = Caller(seat.name, seat.incarnation, models, link, agent.config.wind_down.input_bytes)
+        self._caller = Caller(seat.name, seat.incarnation, models, around.link, agent.config.wind_down.input_bytes)
         state = AgentState.begin(seat.name, agent.rules)
-        self._driver = Driver(state, seat.incarnation, self._ports(link, post, tools))
+        self._driver = Driver(state, seat.incarnation, self._ports(tools))
         self.control = Control(self._suspension)
         self.approvals = PendingApprovals(self._held, self._feed)
         if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
 
-    def _ports(self, link: SupervisorLink, post: PostOffice, extra: tuple[Tool, ...]) -> Ports:
+    def _logs(self, log: FleetLog | None) -> tuple[MailLog | None, Recorder | None]:
+        """What writes down this life, if anything does."""
+        if log is None:
+            return None, None
+        seat, clock = self._seat, self._clock
+        mail_log = MailLog(self._inbox, log.mail(seat.name, seat.incarnation, clock))
+        return mail_log, Recorder(log.agent(seat.name, seat.incarnation, clock), clock, mail_log.unwritten)
+
+    def _ports(self, extra: tuple[Tool, ...]) -> Ports:
         agent, config = self._agent, self._agent.config
         toolbox = Toolbox((*agent.tools, *extra, *BUILTIN), config)
         hooks = HookChain(agent.hooks, self.tell)
@@ -155,31 +131,57 @@ class AgentHost:
             hooks=hooks,
             suspension=self._suspension,
             inbox=self._inbox,
-            channel=AgentChannel(self, self._seat, self._sender, post, link),
+            channel=AgentChannel(self._seat, self._sender, self._around.post, self._around.link, self.tell),
             clock=self._clock,
             random=random.random,
             notify=self._reporter.add,
+            consume=self._consume,
             finish=self._finish,
             settled=self._settled,
             output=agent.output,
+            recorder=self._recorder,
         )
 
     async def open(self) -> None:
-        """Begin to live in the running loop."""
+        """Begin to live in the running loop, or go on where an earlier life ended.
+
+        Raises:
+            Fenced: A newer life of the agent has begun.
+            JournalUnavailable: The journal cannot be reached.
+            RecordInvalid: What is written of an earlier life cannot be read.
+        """
         self._loop = asyncio.get_running_loop()
+        await self._restore()
         self._driving = self._loop.create_task(self._driver.run())
         self._driving.add_done_callback(self._driver_ended)
         self.tell(NoticeType.AGENT, "ready", f"ready (pid {os.getpid()})")
         await self._reporter.flush()
         self._look_at_mail()  # what came before there was a loop to wake
 
-    def deliver(self, batch: bytes) -> bytes:
-        """Take a batch of mail, from any thread; never waits.
+    async def _restore(self) -> None:
+        """Take over what an earlier life has left."""
+        if self._recorder is None or self._mail_log is None:
+            return
+        past = await self._recorder.open(self._seat.name, self._agent.rules)
+        await self._mail_log.open(past.taken)
+        self._driver.state = past.state
+        self._runs.restore(past.queue, past.outcomes, past.state.run.id if past.state.run else None)
+        if self._recorder.lived:
+            self._driver.feed(past.revived(self._clock.now()))
+
+    async def deliver(self, batch: bytes) -> bytes:
+        """Take a batch of mail, from any one loop; waits for nothing but the journal, if there is one.
 
         Raises:
             ProtocolError: The bytes are no batch.
+            PeerUnreachable: A newer life of the agent has begun: the mail is for that one.
         """
-        return self._inbox.deliver(batch)
+        if self._mail_log is None:
+            return self._inbox.deliver(batch)
+        try:
+            return await self._mail_log.deliver(batch)
+        except Fenced as error:
+            raise PeerUnreachable(agent=self._seat.name, reason=str(error)) from error
 
     def receipt(self, message: MessageId) -> Receipt | None:
         """What the mailbox remembers of a message, from any thread."""
@@ -203,8 +205,14 @@ class AgentHost:
             consumed=consumed,
             parent=self._seat.parent,
             pid=os.getpid(),
-            note=self._closed or self._suspension.note or awaits_person(state),
+            note=self._note,
         )
+
+    @property
+    def _note(self) -> str:
+        """Why it is as it is, for people."""
+        waits = self._recorder.note if self._recorder else ""
+        return self._closed or waits or self._suspension.note or awaits_person(self._driver.state)
 
     async def start(self, task: str, time_limit: float | None = None, said: tuple[str, ...] = ()) -> RunId:
         """Queue a run. `time_limit` in seconds, None: the agent's own; `said` is what the user added to the task.
@@ -221,6 +229,8 @@ class AgentHost:
             raise QueueFull(agent=self._seat.name, limit=QUEUE)
         limit = self._agent.run_timeout if time_limit is None else time_limit
         asked = Asked(self._runs.new_id(), task, limit, said)
+        if self._recorder is not None:
+            await self._recorder.add(Queued(asked))
         self._runs.put(asked)
         self._settled()
         return asked.run
@@ -291,6 +301,12 @@ class AgentHost:
             self._runs.expect(run)
             self._driver.feed(Woken(run, self._agent.run_timeout))
 
+    def _consume(self, ids: tuple[MessageId, ...], run: RunId, step: int) -> None:
+        """Take out of the mailbox what a run has read."""
+        self._inbox.consume(ids, run, step)
+        if self._mail_log is not None:
+            self._mail_log.unwritten.update((message, Taken(message, run, step)) for message in ids)
+
     def _finish(self, outcome: Outcome) -> None:
         self._runs.finish(outcome)
         if outcome.limit in SPENT:
@@ -319,12 +335,22 @@ class AgentHost:
     def _driver_ended(self, task: "asyncio.Task[None]") -> None:
         """A driver that ended by itself met a bug: its run is over, and nobody waits for ever."""
         error = None if task.cancelled() else task.exception()
+        if isinstance(error, Fenced):
+            self._give_way(error)
+            return
         reason = f"{type(error).__name__}: {error}" if error else "the fleet is closed"
         if error is not None:
             log.error("the driver of %s failed", self._seat.name, exc_info=error)
             self._shut(Refusal.CLOSED, reason)
         for run in self._runs.unfinished():
             self._end(run, Ending.FAILED if error else Ending.STOPPED, reason)
+
+    def _give_way(self, error: Fenced) -> None:
+        """Another life has begun: it has this one's runs and mail, and this one does and says nothing more."""
+        self._closed = str(error)
+        self._inbox.close(Refusal.FENCED)
+        self._suspension.close(self._closed)
+        self._runs.give_up(PeerUnreachable(agent=self._seat.name, reason=self._closed))
 
     def _end(self, run: RunId, ending: Ending, reason: str) -> None:
         """End a run that the core cannot end, unless it has ended."""

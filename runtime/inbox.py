@@ -1,11 +1,12 @@
 """The mailbox as threads see it: guarded by a plain lock that is never held over an await."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from threading import Lock
 
 from ..protocols.codec import decode_batch, encode_verdicts
 from ..protocols.ids import AgentId, MessageId, RunId
-from ..protocols.mail import Envelope, Receipt, Refusal
+from ..protocols.mail import Envelope, Receipt, Refusal, Verdict
 from .config import MailConfig
 from .mail.mailbox import Mailbox
 from .ports import Clock
@@ -29,12 +30,28 @@ class Inbox:
         Raises:
             ProtocolError: The bytes are no batch; nothing was taken.
         """
-        envelopes = decode_batch(batch)
-        with self._lock:
-            verdicts = self._mailbox.accept(envelopes, self._clock.now())
-        if None in verdicts:
+        verdicts, fresh = self.accept(decode_batch(batch))
+        if fresh:
             self._wake()
         return encode_verdicts(verdicts)
+
+    def accept(self, batch: tuple[Envelope, ...]) -> tuple[tuple[Verdict, ...], tuple[Envelope, ...]]:
+        """Judge a batch, and wake nobody; gives the verdicts, and what was not there before."""
+        with self._lock:
+            known = [self._mailbox.receipt(envelope.id) is not None for envelope in batch]
+            verdicts = self._mailbox.accept(batch, self._clock.now())
+        fresh = zip(batch, known, verdicts, strict=True)
+        return verdicts, tuple(envelope for envelope, was_there, verdict in fresh if verdict is None and not was_there)
+
+    def wake(self) -> None:
+        """Have the agent look at its mail."""
+        self._wake()
+
+    @contextmanager
+    def opened(self) -> Iterator[Mailbox]:
+        """The mailbox itself, while the lock is held: to restore it, or to write down how it is."""
+        with self._lock:
+            yield self._mailbox
 
     def take(self, size: int) -> tuple[Envelope, ...]:
         """Read what fits into `size` bytes, oldest first, and leave it there."""

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+from functools import partial
 
 from ..protocols.approval import Approval, agent_of
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
@@ -16,11 +17,14 @@ from .clock import SystemClock
 from .config import adopt_config
 from .control import AgentControl, Controls
 from .errors import ChannelClosed
-from .host import AgentHost, Seat
+from .host import AgentHost, Seat, Surroundings
+from .journal.fleet_log import FleetLog
 from .notes import NotePoster
-from .ports import Clock, PostOffice
+from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
-from .supervision.supervisor import Newcomer, Supervisor
+from .supervision.command_log import JournaledCommands
+from .supervision.roster import DEAD
+from .supervision.supervisor import Newcomer, Supervisor, perform
 from .supervision.wording import UNSPAWNED
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
 from .tools.mcp.pool import ServerPool
@@ -31,6 +35,9 @@ __all__ = ("LocalSystem", "open_system")
 
 log = logging.getLogger(__name__)
 
+ENDED = "its process ended"
+"""Why agents of an earlier process are dead."""
+
 
 class LocalLink:
     """The Supervisor, one call away."""
@@ -40,8 +47,10 @@ class LocalLink:
         self._supervisor = supervisor
 
     async def check_in(self, asked: CheckIn) -> Directive:
-        """Ask for leave."""
-        return self._supervisor.check_in(asked)
+        """Ask for leave; what is granted is written down before it is told."""
+        directive = self._supervisor.check_in(asked)
+        await self._supervisor.log.written()
+        return directive
 
     async def settle(self, settlement: Settlement) -> None:
         """Say what an attempt came to."""
@@ -70,7 +79,7 @@ class LocalPost:
         Raises:
             AgentUnknown: There is no such agent.
         """
-        return self.host(recipient).deliver(batch)
+        return await self.host(recipient).deliver(batch)
 
     async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
         """Ask the recipient's mailbox.
@@ -133,22 +142,52 @@ class LocalSystem:
     approvals: ApprovalPort
     control: Controls
 
-    def __init__(self, fleet: str, limit: int | None, clock: Clock | None = None) -> None:
-        """Nothing runs before `open`. `limit` is the fleet's, in tokens."""
+    def __init__(
+        self, fleet: str, limit: int | None, clock: Clock | None = None, journal: Journal | None = None
+    ) -> None:
+        """Nothing runs before `open`.
+
+        Args:
+            fleet: Its name; with a journal that has a fleet of this name, that one is gone on with.
+            limit: What all agents together may spend, in tokens.
+            clock: Time; None: the machine's.
+            journal: Where everything is written that another process needs to go on; None: nowhere.
+        """
         self.fleet = fleet
         self._limit = limit
         self._clock = clock or SystemClock()
+        self._log = None if journal is None else FleetLog(journal, fleet)
+        self._commands: JournaledCommands | None = None
         self._hosts: dict[AgentId, AgentHost] = {}
         self._servers = ServerPool(self._clock.monotonic)
 
     async def open(self) -> None:
-        """Start the Supervisor."""
-        self._supervisor = Supervisor(fleet=self.fleet, limit=self._limit, now=self._clock.now, post=self._send_note)
+        """Start the Supervisor, or go on with the accounts of an earlier process.
+
+        Raises:
+            JournalUnavailable: The journal cannot be reached.
+            JournalInvalid: It is something else, or its records cannot be read.
+        """
+        clock = self._clock
+        if self._log is not None:
+            self._commands = JournaledCommands(await self._log.ledger(clock), clock)
+        self._supervisor = Supervisor(
+            fleet=self.fleet, limit=self._limit, now=clock.now, post=self._send_note, log=self._commands
+        )
         self._post = LocalPost(self._hosts, self._supervisor)
         self.approvals = LocalApprovals(self._hosts, self._post)
         self.control = self._post.control
-        self._notes = NotePoster(self._post, self._clock)
-        self._link = LocalLink(self._supervisor)
+        self._notes = NotePoster(self._post, clock)
+        self._around = Surroundings(LocalLink(self._supervisor), self._post, clock, self._log)
+        if self._commands is not None:
+            await self._commands.open(partial(perform, self._supervisor))
+            self._bury_all()
+
+    def _bury_all(self) -> None:
+        """Whoever lived when the earlier process ended has died with it."""
+        for row in self._supervisor.statuses():
+            if row.phase != DEAD:
+                self._supervisor.died(row.agent, row.incarnation, ENDED)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)
@@ -165,6 +204,8 @@ class LocalSystem:
         ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
         await self._servers.aclose()
         await self._notes.aclose()
+        if self._commands is not None:
+            await self._commands.aclose()
         for error in filter(None, ended):
             raise error
 
@@ -179,6 +220,7 @@ class LocalSystem:
         """
         newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
         lives = self._supervisor.admit_all(newcomers, os.getpid())
+        await self._supervisor.log.written()
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:
             for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
@@ -192,7 +234,7 @@ class LocalSystem:
     async def _bring_to_life(self, seat: Seat, agent: Agent) -> None:
         adopt_config(agent.config)
         tools = await served_tools(self._servers, (seat.name, seat.incarnation), agent.servers, agent.tools)
-        host = AgentHost(agent, seat, self._link, self._post, self._clock, tools)
+        host = AgentHost(agent, seat, self._around, tools)
         self._hosts[seat.name] = host
         await host.open()
 
@@ -236,6 +278,7 @@ class LocalSystem:
             AgentUnknown: There is no such agent; nobody is stopped.
         """
         named = self._supervisor.stop(agents, reason)
+        await self._supervisor.log.written()
         ended = await asyncio.gather(*(self._stop(name, reason) for name in named))
         return Stopped.of(zip(named, ended, strict=True))
 
@@ -262,6 +305,7 @@ class LocalSystem:
             AgentUnknown: There is no such agent.
         """
         named = self._supervisor.pause((agent,), reason)
+        await self._supervisor.log.written()
         for host in [self._hosts[name] for name in named if name in self._hosts]:
             if reason is None:
                 host.resume()
@@ -283,6 +327,8 @@ class LocalSystem:
         return self._supervisor.accounts()
 
 
-def open_system(fleet: str, limit: int | None, _address: str | None = None) -> LocalSystem:
+def open_system(
+    fleet: str, limit: int | None, _address: str | None = None, journal: Journal | None = None
+) -> LocalSystem:
     """A system for `load_system("local")`."""
-    return LocalSystem(fleet, limit)
+    return LocalSystem(fleet, limit, journal=journal)

@@ -1,4 +1,4 @@
-"""The tasks that work on what the core awaits, one for each op, which can be cancelled; and some that must not be cut."""
+"""The tasks that work on what the core awaits: one for each op, which can be cancelled, and some that are never cut."""
 
 import asyncio
 from collections.abc import Callable, Coroutine, Iterable

@@ -1,8 +1,10 @@
 """Writes what happens to an agent into its stream, so that another process can go on from there."""
 
 import asyncio
+from collections.abc import Container
+from dataclasses import replace
 
-from ..protocols.ids import AgentId
+from ..protocols.ids import AgentId, MessageId
 from .journal.stream_writer import StreamWriter
 from .ports import Clock
 from .records import AgentRecord, Happened, Past, encode_record, replay, snapshot_of
@@ -23,12 +25,20 @@ class Recorder:
     2. `happened` takes each event, in order.
     3. `commit` writes those that were not written yet; what follows from them may be done once it returns.
     4. `add` writes what happens to the agent outside of its core: a run that waits for its turn.
+
+    Attributes:
+        past: What the stream comes to, with what has happened and is not written yet.
+        lived: The agent had a life before this one.
     """
 
-    def __init__(self, writer: StreamWriter, clock: Clock) -> None:
-        """Nothing is written before `open`."""
+    past: Past
+    lived: bool = False
+
+    def __init__(self, writer: StreamWriter, clock: Clock, unwritten: Container[MessageId]) -> None:
+        """Nothing is written before `open`. `unwritten` are consumed messages that the mailbox's own stream lacks."""
         self._writer = writer
         self._clock = clock
+        self._unwritten = unwritten
         self._events: list[Event] = []
         self._turn = asyncio.Lock()
 
@@ -40,8 +50,10 @@ class Recorder:
             JournalUnavailable: The journal cannot be reached.
             RecordInvalid: A record cannot be read.
         """
-        self.past = replay(self._writer.stream, await self._writer.open(), agent, rules)
+        records = await self._writer.open()
+        self.past = replay(self._writer.stream, records, agent, rules)
         self._snapshot = self.past.state.step
+        self.lived = bool(records)
         return self.past
 
     @property
@@ -77,10 +89,13 @@ class Recorder:
         events, self._events = tuple(self._events), []
         for record in more:
             self.past = self.past.after(record)
+        if due := self.past.state.step - self._snapshot >= SNAPSHOT_STEPS:
+            taken = tuple(one for one in self.past.taken if one.message in self._unwritten)
+            self.past = replace(self.past, taken=taken)
         past = self.past
         records = (*((Happened(events, self._clock.now()),) if events else ()), *more)
         if records:
             await self._writer.append(*map(encode_record, records))
-        if past.state.step - self._snapshot >= SNAPSHOT_STEPS:
+        if due:
             await self._writer.append(encode_record(snapshot_of(past)), snapshot=True)
             self._snapshot = past.state.step

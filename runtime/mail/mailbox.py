@@ -5,7 +5,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from ...protocols.ids import AgentId, MessageId, RunId
+from ...protocols.ids import AgentId, Incarnation, MessageId, RunId
 from ...protocols.mail import (
     BODY_LIMIT,
     ENVELOPE_CHARGE,
@@ -18,7 +18,7 @@ from ...protocols.mail import (
 )
 from .refusal import refusal_of
 
-__all__ = ("FATES", "SENDERS", "Mailbox")
+__all__ = ("FATES", "SENDERS", "Mailbox", "MailboxState")
 
 FATES = 4096
 """Messages whose end is remembered, the last ones."""
@@ -47,6 +47,22 @@ class Fate(NamedTuple):
     refusal: Refusal | None = None
     run: RunId | None = None
     step: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class MailboxState:
+    """A whole mailbox, as another process needs it.
+
+    Attributes:
+        heard: Of each sender, (incarnation, seq) of the last message accepted or refused for good.
+        fates: What became of messages, the oldest first.
+    """
+
+    waiting: tuple[Envelope, ...]
+    heard: tuple[tuple[AgentId, Incarnation, int], ...]
+    fates: tuple[Receipt, ...]
+    accepted: int = 0
+    consumed: int = 0
 
 
 class Mailbox:
@@ -146,6 +162,29 @@ class Mailbox:
             return Receipt(message, self.owner, ReceiptState.ACCEPTED)
         fate = self._fates.get(message)
         return None if fate is None else Receipt(message, self.owner, *fate)
+
+    def state(self) -> MailboxState:
+        """All that another process needs to go on."""
+        heard = tuple((sender, Incarnation(one.order[0]), one.order[1]) for sender, one in self._heard.items())
+        fates = tuple(Receipt(message, self.owner, *fate) for message, fate in self._fates.items())
+        return MailboxState(tuple(self._waiting.values()), heard, fates, self.accepted, self.consumed)
+
+    def restore(self, state: MailboxState) -> None:
+        """Be as an earlier life was; only for a mailbox that nothing came to yet."""
+        for envelope in state.waiting:
+            self._store(envelope, envelope.size)
+        for sender, incarnation, seq in state.heard:
+            self._listen(sender).order = (incarnation, seq)
+        for receipt in state.fates:
+            self._remember(receipt.id, Fate(receipt.state, receipt.refusal, receipt.run, receipt.step))
+        self.accepted, self.consumed = state.accepted, state.consumed
+
+    def restore_accepted(self, envelope: Envelope) -> None:
+        """Take in again what an earlier life had accepted, whether there is room or not: its sender was told so."""
+        heard = self._listen(envelope.sender)
+        heard.order = max(heard.order, (envelope.incarnation, envelope.seq))
+        if envelope.id not in self._waiting and envelope.id not in self._fates:
+            self._store(envelope, envelope.size)
 
     def close(self, refusal: Refusal) -> tuple[Envelope, ...]:
         """Refuse all further mail with `refusal`, for good; a mailbox closed before keeps its reason.

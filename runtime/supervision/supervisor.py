@@ -5,38 +5,38 @@ is done after it is released.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from threading import Lock
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias, assert_never
 
 from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlement, Stop, WindDown
 from ...protocols.ids import USER, AgentId, Incarnation
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
+from ..errors import RunError
 from . import wording
 from .account import Account, Path
+from .command_log import CommandLog, Unrecorded
+from .commands import (
+    Admit,
+    AdmitUser,
+    Bury,
+    Check,
+    Command,
+    Newcomer,
+    PauseAgents,
+    Settle,
+    StopAgents,
+    Tell,
+)
 from .feed import NoticeFeed
 from .ledger import Ledger
 from .permission import permit
 from .roster import NEWCOMER, Member, Roster
 
-__all__ = ("Newcomer", "Supervisor")
+__all__ = ("Newcomer", "Supervisor", "perform")
 
 Facts: TypeAlias = dict[str, Json]
-
-
-class Newcomer(NamedTuple):
-    """An agent that asks to come in.
-
-    Attributes:
-        agent: Its name.
-        parent: The agent that started it; None or `USER`: a person did.
-        limit: The most tokens it may spend in all its lives; None: only the fleet's limit counts.
-    """
-
-    agent: AgentId
-    parent: AgentId | None = None
-    limit: int | None = None
 
 
 class Supervisor:
@@ -46,10 +46,17 @@ class Supervisor:
 
     Attributes:
         feed: The fleet's notices, to read and to subscribe to.
+        log: Takes what is asked of it. An answer may go out once it is `written`.
     """
 
     def __init__(
-        self, *, fleet: str, limit: int | None, now: Callable[[], float], post: Callable[[AgentId, str], None]
+        self,
+        *,
+        fleet: str,
+        limit: int | None,
+        now: Callable[[], float],
+        post: Callable[[AgentId, str], None],
+        log: CommandLog | None = None,
     ) -> None:
         """Begin a fleet without agents.
 
@@ -58,12 +65,14 @@ class Supervisor:
             limit: The most tokens all agents together may spend; None: no limit.
             now: Gives Unix seconds.
             post: Sends a note of one line to an agent, from any thread. It must return at once and raise nothing.
+            log: Keeps what is asked, for another process to go on from; None: nobody does.
 
         Raises:
             ValueError: The limit is negative.
         """
-        self.feed = NoticeFeed(now)
-        self._now = now
+        self.log = log or Unrecorded(now)
+        self.feed = NoticeFeed(self._now)
+        self._at = 0.0
         self._post = post
         # Not an RLock: a method that ran inside another would call `post` while the outer one still holds the lock.
         self._lock = Lock()
@@ -76,7 +85,7 @@ class Supervisor:
     def admit(self, agent: AgentId, parent: AgentId | None, limit: int | None, pid: int) -> Incarnation:
         """Take in one agent as `admit_all` does, or, as `USER`, one more process through which a person speaks."""
         if agent == USER:
-            with self._turn():
+            with self._turn(AdmitUser()):
                 return self._roster.admit_user()
         return self.admit_all((Newcomer(agent, parent, limit),), pid)[0]
 
@@ -99,7 +108,7 @@ class Supervisor:
             AgentUnknown: There is no such parent.
             ValueError: A limit is negative.
         """
-        with self._turn():
+        with self._turn(Admit(tuple(newcomers), pid)):
             accounts = [Account(self._path(each.agent), each.limit) for each in newcomers]
             members = self._roster.admit_all(self._newcomer(each, pid) for each in newcomers)
             for member, account in zip(members, accounts, strict=True):
@@ -111,7 +120,7 @@ class Supervisor:
 
         Nothing happens if that life was over already.
         """
-        with self._turn():
+        with self._turn(Bury(agent, incarnation, reason)):
             member = self._roster.bury(agent, incarnation, reason, self._now())
             if member is None:
                 return
@@ -134,7 +143,7 @@ class Supervisor:
         Raises:
             ValueError: It asks for a negative number of tokens.
         """
-        with self._turn():
+        with self._turn(Check(asked)):
             member = self._roster.current(asked.agent, asked.incarnation)
             if member is None:
                 return self._fenced(asked)
@@ -153,7 +162,7 @@ class Supervisor:
         Raises:
             ValueError: The number of tokens is negative.
         """
-        with self._turn():
+        with self._turn(Settle(settlement)):
             key = settlement.reservation
             facts: Facts = {"reservation": key, "tokens": settlement.tokens}
             over = self._ledger.settle(key, settlement.tokens, estimated=settlement.estimated)
@@ -175,7 +184,7 @@ class Supervisor:
             status: As the agent knows it; its tokens, limit and parent are known here.
             notices: In order. They get their numbers here, and a time if they have none.
         """
-        with self._turn():
+        with self._turn(Tell(status, notices)):
             member = self._roster.heard(status)
             if member is None and status.agent != USER:
                 return
@@ -220,7 +229,7 @@ class Supervisor:
         Raises:
             AgentUnknown: One of the names; then nobody is stopped.
         """
-        with self._turn():
+        with self._turn(StopAgents(agents, reason)):
             for member in self._roster.stop(agents, reason, self._now()):
                 self._ledger.stop(self._path(member.agent))
                 self._tell(NoticeType.AGENT, "stopped", member.agent, reason)
@@ -237,7 +246,7 @@ class Supervisor:
             AgentUnknown: One of the names; then nothing changes.
         """
         event, text = ("resumed", "may go on") if reason is None else ("paused", reason)
-        with self._turn():
+        with self._turn(PauseAgents(agents, reason)):
             for member in self._roster.pause(agents, reason):
                 if member.active:
                     self._tell(NoticeType.AGENT, event, member.agent, text)
@@ -246,14 +255,19 @@ class Supervisor:
     # ------------------------------------------------------------------------------------------------------------------
 
     @contextmanager
-    def _turn(self) -> Generator[None, None, None]:
+    def _turn(self, command: Command) -> Generator[None, None, None]:
         """Hold the lock while something changes; tell others what came of it afterwards."""
         with self._lock:
+            self._at = self.log.note(command)
             yield
             notes, self._notes = self._notes, []
         self.feed.wake_all()
-        for agent, text in notes:
+        for agent, text in () if self.log.replaying else notes:
             self._post(agent, text)
+
+    def _now(self) -> float:
+        """When what is being done was asked for."""
+        return self._at
 
     def _newcomer(self, asks: Newcomer, pid: int) -> Member:
         status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
@@ -290,3 +304,27 @@ class Supervisor:
         member = None if agent is None else self._roster.latest(agent)
         if agent is not None and member is not None and member.active:
             self._notes.append((agent, text))
+
+
+def perform(supervisor: Supervisor, command: Command) -> None:
+    """Ask a Supervisor for what another one was asked. What that one refused is refused here too."""
+    with suppress(RunError, ValueError):
+        match command:
+            case Admit(newcomers=newcomers, pid=pid):
+                supervisor.admit_all(newcomers, pid)
+            case AdmitUser():
+                supervisor.admit(USER, None, None, 0)
+            case Bury(agent=agent, incarnation=incarnation, reason=reason):
+                supervisor.died(agent, incarnation, reason)
+            case Check(asked=asked):
+                supervisor.check_in(asked)
+            case Settle(settlement=settlement):
+                supervisor.settle(settlement)
+            case Tell(status=status, notices=notices):
+                supervisor.report(status, notices)
+            case StopAgents(agents=agents, reason=reason):
+                supervisor.stop(agents, reason)
+            case PauseAgents(agents=agents, reason=reason):
+                supervisor.pause(agents, reason)
+            case _ as unknown:
+                assert_never(unknown)

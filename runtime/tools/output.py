@@ -54,7 +54,7 @@ class ToolContext:
     channel: Channel
 
     def message_to(self, recipient: AgentId) -> MessageId:
-        """The id of the one message this call sends to `recipient`: sent again after a crash, it is the same message."""
+        """The id of the one message this call sends to `recipient`; sent again after a crash, it is the same one."""
         return MessageId(f"{self.run}.{self.call}.{recipient}")
 
 

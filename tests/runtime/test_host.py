@@ -27,7 +27,7 @@ from amrita_fleet.protocols.providers.script import Move, call, fail, repeat, sa
 from amrita_fleet.protocols.providers.scripted import scripted
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import LLMConfig, MailConfig
-from amrita_fleet.runtime.host import QUEUE, AgentHost, Seat
+from amrita_fleet.runtime.host import QUEUE, AgentHost, Seat, Surroundings
 from amrita_fleet.runtime.local import LocalLink, LocalPost
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
@@ -106,7 +106,9 @@ class House:
     @asynccontextmanager
     async def host(self, described: Agent) -> AsyncGenerator[AgentHost]:
         incarnation = self.supervisor.admit(ANA, None, None, 1)
-        host = AgentHost(described, Seat(ANA, incarnation), self, LocalPost({}, self.supervisor), self.clock)
+        host = AgentHost(
+            described, Seat(ANA, incarnation), Surroundings(self, LocalPost({}, self.supervisor), self.clock)
+        )
         await host.open()
         try:
             yield host

@@ -1,0 +1,36 @@
+"""The streams of one fleet in a journal."""
+
+from dataclasses import dataclass
+
+from ...protocols.ids import AgentId, Incarnation
+from ..ports import Clock, Journal
+from .stream_writer import StreamWriter
+
+__all__ = ("FleetLog",)
+
+
+@dataclass(frozen=True)
+class FleetLog:
+    """A journal, and whose streams are meant."""
+
+    journal: Journal
+    fleet: str
+
+    def agent(self, name: AgentId, incarnation: Incarnation, clock: Clock) -> StreamWriter:
+        """What happens to an agent."""
+        return StreamWriter(self.journal, f"{self.fleet}/agent/{name}", incarnation, clock)
+
+    def mail(self, name: AgentId, incarnation: Incarnation, clock: Clock) -> StreamWriter:
+        """What its mailbox accepts."""
+        return StreamWriter(self.journal, f"{self.fleet}/mail/{name}", incarnation, clock)
+
+    async def ledger(self, clock: Clock) -> StreamWriter:
+        """What the Supervisor is asked, by a process newer than all before.
+
+        Raises:
+            JournalUnavailable: The journal cannot be reached.
+        """
+        stream = f"{self.fleet}/ledger"
+        records = await self.journal.read(stream)
+        newest = max((record.incarnation for record in records), default=0)
+        return StreamWriter(self.journal, stream, newest + 1, clock)

@@ -1,0 +1,98 @@
+"""What is asked of a Supervisor, as values: the same ones at the same times make the same Supervisor."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, TypeAlias
+
+from ...protocols.checkin import AgentStatus, CheckIn, Settlement
+from ...protocols.ids import AgentId, Incarnation
+from ...protocols.notices import Notice
+
+__all__ = (
+    "Admit",
+    "AdmitUser",
+    "Bury",
+    "Check",
+    "Command",
+    "Newcomer",
+    "PauseAgents",
+    "Settle",
+    "StopAgents",
+    "Tell",
+)
+
+
+class Newcomer(NamedTuple):
+    """An agent that asks to come in.
+
+    Attributes:
+        agent: Its name.
+        parent: The agent that started it; None or `USER`: a person did.
+        limit: The most tokens it may spend in all its lives; None: only the fleet's limit counts.
+    """
+
+    agent: AgentId
+    parent: AgentId | None = None
+    limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Admit:
+    """Take in agents, all or none."""
+
+    newcomers: tuple[Newcomer, ...]
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class AdmitUser:
+    """Number one more process through which a person speaks."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bury:
+    """A life is over."""
+
+    agent: AgentId
+    incarnation: Incarnation
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """An agent asks for leave."""
+
+    asked: CheckIn
+
+
+@dataclass(frozen=True, slots=True)
+class Settle:
+    """An attempt came to something."""
+
+    settlement: Settlement
+
+
+@dataclass(frozen=True, slots=True)
+class Tell:
+    """An agent says how it is and what happened."""
+
+    status: AgentStatus
+    notices: tuple[Notice, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class StopAgents:
+    """Put tombstones."""
+
+    agents: tuple[AgentId, ...]
+    reason: str
+
+
+@dataclass(frozen=True, slots=True)
+class PauseAgents:
+    """Pause, or without a reason let go on."""
+
+    agents: tuple[AgentId, ...]
+    reason: str | None
+
+
+Command: TypeAlias = Admit | AdmitUser | Bury | Check | Settle | Tell | StopAgents | PauseAgents
