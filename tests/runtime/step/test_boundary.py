@@ -5,6 +5,7 @@ import pytest
 from amrita_fleet.protocols.ids import AgentId
 from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import ToolCall, ToolResult
+from amrita_fleet.runtime.step.compaction import CompactionRules
 from amrita_fleet.runtime.step.effects import CallModel, Commit, Effect, RunTool, TakeMail, WaitForMail
 from amrita_fleet.runtime.step.phases import Phase, WaitFor
 from amrita_fleet.runtime.step.prompts import MAIL_GONE, NO_MAIL, mail_note
@@ -192,7 +193,10 @@ def test_calls_that_wait_together_wait_for_either_as_long_as_the_longer_one() ->
 @pytest.mark.slow
 def test_a_thousand_steps_take_a_moment() -> None:
     rounds = 2_000
-    play = Play([*(calls(one) for one in different(rounds)), says("Done.")], Rules(rounds=rounds + 1, step_rounds=2))
+    play = Play(
+        [*(calls(one) for one in different(rounds)), says("Done.")],
+        Rules(rounds=rounds + 1, step_rounds=2, compaction=CompactionRules(strategy="none")),
+    )
 
     play.ask()
 
