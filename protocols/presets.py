@@ -7,6 +7,7 @@ the first model call.
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any, cast
 from urllib.parse import urlsplit
 
@@ -46,11 +47,21 @@ class ModelConfig(Strict):
 
     def __post_init__(self) -> None:
         """Refuse values that cannot work."""
-        if self.max_tokens < 1:
+        if type(self.max_tokens) is not int or self.max_tokens < 1:  # a bool is none
             raise PresetInvalid(field="max_tokens", reason="ModelConfig.max_tokens must be at least 1.")
-        if self.timeout <= 0:
+        if type(self.timeout) not in {int, float} or not self.timeout > 0:  # nan is not above 0
             raise PresetInvalid(field="timeout", reason="ModelConfig.timeout must be above 0 seconds.")
 
+
+KINDS: Mapping[str, type] = MappingProxyType(
+    {
+        **dict.fromkeys(("model", "base_url", "protocol"), str),
+        **dict.fromkeys(("extra_body", "extra_headers"), Mapping),
+        "config": ModelConfig,
+        "thinking_config": ThinkingConfig,
+    }
+)
+"""What some fields of a preset must be."""
 
 ADAPTER = "adapter of the user's own"
 """Place of the adapter in what a preset sends to another process."""
@@ -91,11 +102,12 @@ class ModelPreset(Strict):
     def __post_init__(self) -> None:
         """Hide a key that was given as a text; refuse an unknown protocol, an address or a part that is none."""
         object.__setattr__(self, "api_key", Secret.read(self.api_key))
-        check_protocol(self.protocol)
-        for name, part in (("config", ModelConfig), ("thinking_config", ThinkingConfig)):
-            if not isinstance(given := getattr(self, name), part):
-                reason = f"ModelPreset.{name} must be a {part.__name__}, not {given!r}: use {part.__name__}(...)."
+        for name, kind in KINDS.items():
+            if not isinstance(given := getattr(self, name), kind):
+                advice = f": use {kind.__name__}(...)" if issubclass(kind, Strict) else ""
+                reason = f"ModelPreset.{name} must be a {kind.__name__}, not {given!r}{advice}."
                 raise PresetInvalid(field=name, reason=reason)
+        check_protocol(self.protocol)
         if not self.base_url and self.protocol in OWN_URLS:
             object.__setattr__(self, "base_url", OWN_URLS[self.protocol])
         if self.protocol in SPOKEN_OVER_HTTP and not self.base_url.startswith(("http://", "https://")):

@@ -2,20 +2,22 @@
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from ..protocols.errors import PresetInvalid
 from ..protocols.presets import ModelConfig, ModelPreset, Strict, ThinkingConfig
 from ..protocols.secret import Secret
 from .config import AmritaConfig
 from .errors import ToolInvalid
+from .given import is_duration
 from .hooks import Hooks
 from .step.compaction import CompactionRules
 from .step.rules import Rules
 from .strategy import load_strategy
 from .tools.builtin import BUILTIN
-from .tools.servers import McpServer, read_servers
+from .tools.servers import McpHttp, McpServer, McpStdio, check_server_names
 from .tools.tool import Tool, tool
 from .typed import OutputType
 
@@ -26,10 +28,20 @@ __all__ = ("Agent", "TokenLimit", "create_agent", "limit_of")
 
 T = TypeVar("T", bound=Strict)
 
-MEMORIES = ("agent", "run")
-PLANS = ("never", "auto", "always")
+SEQUENCES: Mapping[str, tuple[type, ...]] = MappingProxyType(
+    {
+        "fallbacks": (ModelPreset,),
+        "tools": (Tool, cast("type", Callable)),
+        "servers": (McpStdio, McpHttp),
+        "hooks": (Hooks,),
+    }
+)
+"""Fields of an agent that have any number of values, and what each is."""
 
-ELSEWHERE = "it belongs to the model: use Agent(preset=ModelPreset(...)), where every protocol can be named."
+CHOICES = MappingProxyType({"plan": ("never", "auto", "always"), "memory": ("agent", "run")})
+"""Fields of an agent that have one of a few values."""
+
+ELSEWHERE = "it belongs to the model: use preset=ModelPreset(...), where every protocol can be named."
 """What is said to who gives an agent a field of its preset."""
 
 KINDS = MappingProxyType({"preset": ModelPreset, "instructions": str, "config": AmritaConfig, "strategy": str})
@@ -63,7 +75,8 @@ def limit_of(given: TokenLimit | int | None) -> TokenLimit | None:
 class Agent(Strict):
     """An agent's description; spawned any number of times, under other names.
 
-    Lists are taken where tuples are meant, functions where tools are, and a number where a limit is.
+    `create_agent` makes one of what people have at hand: lists, functions as tools, a number as a limit. So does the
+    constructor, but its types are those of the attributes, and a type checker knows no others.
 
     Attributes:
         preset: The model and how it is asked.
@@ -105,26 +118,24 @@ class Agent(Strict):
             PresetInvalid: It names the field and what it must be.
             ToolInvalid: A function cannot be a tool, or two tools would have one name.
         """
-        self._set("limit", limit_of(self.limit))
-        self._set("fallbacks", tuple(self.fallbacks))
-        self._set("hooks", tuple(self.hooks))
-        self._set("output", output_of(self.output))
-        self._set("tools", tuple(tool_of(each, place) for place, each in enumerate(self.tools)))
         for name, kind in KINDS.items():
             self._need(name, f"of type {kind.__name__}", fits=isinstance(getattr(self, name), kind))
-        fallbacks = cast("tuple[object, ...]", self.fallbacks)
-        self._need("fallbacks", "ModelPresets", fits=all(isinstance(each, ModelPreset) for each in fallbacks))
-        self._need(
-            "hooks", "Hooks", fits=all(isinstance(each, Hooks) for each in cast("tuple[object, ...]", self.hooks))
-        )
-        self._need("plan", " or ".join(map(repr, PLANS)), fits=self.plan in PLANS)
-        load_strategy(self.strategy)
-        self._need("memory", " or ".join(map(repr, MEMORIES)), fits=self.memory in MEMORIES)
+        for name, choices in CHOICES.items():
+            self._need(name, " or ".join(map(repr, choices)), fits=getattr(self, name) in choices)
         seconds = self.run_timeout
-        timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and seconds > 0
-        self._need("run_timeout", "a number of seconds above 0, or None", fits=seconds is None or timed)
+        self._need("run_timeout", "a number of seconds above 0, or None", fits=seconds is None or is_duration(seconds))
+        self._set("limit", limit_of(self.limit))
+        self._set("output", output_of(self.output))
+        for name, kinds in SEQUENCES.items():
+            self._set(name, sequence_of(name, kinds, getattr(self, name)))
+        self._set("tools", tuple(map(tool_of, self.tools)))
         check_tool_names(self.tools)
-        self._set("servers", read_servers(self.servers))
+        check_server_names(self.servers)
+        _ = self.rules  # made here, so that a strategy that cannot be loaded is an error here
+
+    def __getstate__(self) -> dict[str, Any]:
+        """What goes to another process: the fields; a strategy is loaded there."""
+        return {name: value for name, value in self.__dict__.items() if name != "rules"}
 
     def _set(self, name: str, value: object) -> None:
         object.__setattr__(self, name, value)
@@ -133,9 +144,9 @@ class Agent(Strict):
         if not fits:
             raise PresetInvalid(field=name, reason=f"Agent.{name} must be {what}, not {getattr(self, name)!r}.")
 
-    @property
+    @cached_property
     def rules(self) -> Rules:
-        """The numbers that the Step core goes by."""
+        """What the Step core goes by: numbers, texts, and the strategy."""
         config, model, llm = self.config, self.preset.config, self.config.llm
         told = (self.instructions, "" if self.output is None else self.output.instruction)
         return Rules(
@@ -164,6 +175,10 @@ class Agent(Strict):
         )
 
 
+ENDPOINT = ("base_url", "model", "api_key", "model_config", "thinking_config", "extra_body")
+"""What `create_agent` takes in place of a preset."""
+
+
 class AgentOptions(TypedDict, total=False):
     """What `create_agent` takes beside its model: the fields of `Agent`, in the forms in which people have them."""
 
@@ -181,6 +196,11 @@ class AgentOptions(TypedDict, total=False):
     strategy: str
 
 
+@overload
+def create_agent(*, preset: ModelPreset, **options: Unpack[AgentOptions]) -> Agent: ...
+
+
+@overload
 def create_agent(
     *,
     base_url: str,
@@ -190,12 +210,14 @@ def create_agent(
     thinking_config: ThinkingConfig | Mapping[str, Any] | None = None,
     extra_body: Mapping[str, Any] | None = None,
     **options: Unpack[AgentOptions],
-) -> Agent:
-    """Describe an agent on an OpenAI-compatible endpoint.
+) -> Agent: ...
 
-    For another protocol build a `ModelPreset(protocol=...)` and an `Agent(preset=...)`.
+
+def create_agent(*, preset: ModelPreset | None = None, **options: Any) -> Agent:
+    """Describe an agent: its model as a preset, or as an OpenAI-compatible endpoint by `base_url` and `model`.
 
     Args:
+        preset: The model and how it is asked, in any protocol; the arguments up to `extra_body` then say nothing more.
         base_url: Where the wire format's paths begin, as in `http://localhost:11434/v1`.
         model: The provider's name of the model.
         api_key: The key; `env:NAME` reads it from the environment where the agent lives; `-` or nothing sends none.
@@ -205,21 +227,57 @@ def create_agent(
         options: The fields of `Agent`: `instructions`, `tools`, `plan` and the others.
 
     Raises:
-        PresetInvalid: A field is unknown, or a value cannot work.
+        PresetInvalid: A field is unknown, a value cannot work, or the model is named twice or not at all.
         ToolInvalid: A function cannot be a tool.
     """
-    preset = ModelPreset(
-        model=model,
-        base_url=base_url,
-        api_key=Secret.read(api_key),
-        config=of(ModelConfig, model_config),
-        thinking_config=of(ThinkingConfig, thinking_config),
-        extra_body=extra_body or {},
-    )
-    agent = Agent(preset=preset, **cast("Any", options))
+    endpoint = {name: options.pop(name) for name in ENDPOINT if name in options}
+    if preset is not None and endpoint:
+        reason = f"create_agent takes preset=... or {', '.join(endpoint)}, not both: put what is asked into the preset."
+        raise PresetInvalid(field="preset", reason=reason)
+    agent = Agent(preset=endpoint_preset(**endpoint) if preset is None else preset, **options)
     for each in agent.tools:
         _ = each.schema  # made here, so that what no schema can say is an error here
     return agent
+
+
+def endpoint_preset(
+    *,
+    base_url: str = "",
+    model: str = "",
+    api_key: str | Secret = "",
+    model_config: ModelConfig | Mapping[str, Any] | None = None,
+    thinking_config: ThinkingConfig | Mapping[str, Any] | None = None,
+    extra_body: Mapping[str, Any] | None = None,
+) -> ModelPreset:
+    """A preset of an OpenAI-compatible endpoint; see `create_agent`."""
+    if not model:
+        reason = "create_agent needs a model: preset=ModelPreset(...), or base_url=... and model=..."
+        raise PresetInvalid(field="model", reason=reason)
+    return ModelPreset(
+        model=model,
+        base_url=base_url,
+        api_key=Secret.read(api_key),
+        config=of(ModelConfig, "model_config", model_config),
+        thinking_config=of(ThinkingConfig, "thinking_config", thinking_config),
+        extra_body=extra_body or {},
+    )
+
+
+def sequence_of(field: str, kinds: tuple[type, ...], given: object) -> tuple[object, ...]:
+    """The values of a field of `Agent` that takes several, each of one of the kinds.
+
+    Raises:
+        PresetInvalid: It is no sequence of such values.
+    """
+    what = " or ".join(kind.__name__ for kind in kinds)
+    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
+        reason = f"Agent.{field} must be a list, not {given!r}: each of its values is a {what}."
+        raise PresetInvalid(field=field, reason=reason)
+    values = tuple(cast("Iterable[object]", given))
+    for place, each in enumerate(values):
+        if not isinstance(each, kinds):
+            raise PresetInvalid(field=field, reason=f"Agent.{field}[{place}] must be a {what}, not {each!r}.")
+    return values
 
 
 def output_of(given: "OutputType | type[BaseModel] | None") -> OutputType | None:
@@ -231,18 +289,13 @@ def output_of(given: "OutputType | type[BaseModel] | None") -> OutputType | None
     return given if given is None or isinstance(given, OutputType) else OutputType(given)
 
 
-def tool_of(given: Tool | Callable[..., Any], place: int) -> Tool:
+def tool_of(given: Tool | Callable[..., Any]) -> Tool:
     """A tool as it is, or one made of a function.
 
     Raises:
-        PresetInvalid: It is neither.
         ToolInvalid: The function cannot be a tool.
     """
-    if isinstance(given, Tool):
-        return given
-    if not callable(given):
-        raise PresetInvalid(field="tools", reason=f"Agent.tools[{place}] must be a Tool or a function, not {given!r}.")
-    return tool(given)
+    return given if isinstance(given, Tool) else tool(given)
 
 
 def check_tool_names(tools: Iterable[Tool]) -> None:
@@ -258,8 +311,16 @@ def check_tool_names(tools: Iterable[Tool]) -> None:
         taken[each.name] = "two tools of one agent have this name"
 
 
-def of(cls: type[T], given: T | Mapping[str, Any] | None) -> T:
-    """The value itself, one read from a mapping, or the default one."""
+def of(cls: type[T], field: str, given: T | Mapping[str, Any] | None) -> T:
+    """The value itself, one read from a mapping, or the default one.
+
+    Raises:
+        PresetInvalid: It is none of these.
+    """
     if isinstance(given, cls):
         return given
-    return cls.parse(given if isinstance(given, Mapping) else {})
+    if given is None or isinstance(given, Mapping):
+        return cls.parse(given or {})
+    raise PresetInvalid(
+        field=field, reason=f"{field} must be {cls.__name__}(...) or its fields by name, not {given!r}."
+    )

@@ -1,11 +1,10 @@
 """A fleet of agents: spawn, run, message, watch, stop."""
 
 import secrets
-from collections.abc import AsyncIterator, Callable, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
-from importlib import import_module
 from types import TracebackType
-from typing import Literal, Self, cast
+from typing import Literal, Self
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import USER, AgentId, MessageId
@@ -15,38 +14,19 @@ from ..protocols.outcome import Outcome
 from .agent import Agent, TokenLimit, limit_of
 from .approvals import Approvals
 from .clock import SystemClock
-from .errors import FleetClosed, NamesInvalid, SystemUnavailable
-from .given import check_task
+from .errors import ArgumentInvalid, FleetClosed, NameInvalid, NamesInvalid, NumberInvalid
+from .given import check_fleet_name, check_kind, check_task, check_text, text_flaw
 from .run import Run, untold, watch
 from .sender import Sender
 from .stream import SuspendObjectStream, expect_stream
 from .streaming import StreamBridge, StreamBridges
 from .supervision.account import Account
 from .supervision.roster import check_name
-from .system import Progress, SpawnOrder, Stopped, System
+from .system import Progress, SpawnOrder, Stopped, System, load_system
 
-__all__ = ("AgentRef", "Fleet", "Helm", "load_system")
-
-SYSTEMS = {"ray": "amrita_fleet.actors.system", "local": "amrita_fleet.runtime.local"}
+__all__ = ("AgentRef", "Fleet", "Helm")
 
 BY_USER = "stopped by the user"
-
-
-def load_system(kind: str, fleet: str, limit: int | None, address: str | None, *, attach: bool = False) -> System:
-    """Make a system by its name, loading its module only now, as anyio loads its back ends.
-
-    With `attach` it is that of a fleet which runs already; an empty name means the only one that does.
-
-    Raises:
-        SystemUnavailable: There is no such system, or no other process can join it.
-    """
-    if kind not in SYSTEMS:
-        raise SystemUnavailable(system=kind, reason=f"there are only {', '.join(sorted(SYSTEMS))}.")
-    if attach and kind == "local":
-        raise SystemUnavailable(system=kind, reason="its fleet lives in one process, and no other can join it.")
-    module = import_module(SYSTEMS[kind])
-    system = module.attach_system(fleet or None, address) if attach else module.open_system(fleet, limit, address)
-    return cast("System", system)
 
 
 def unheard(_ready: int, _ordered: int) -> None:
@@ -121,8 +101,12 @@ class Helm:
         return Approvals(self._system.approvals)
 
     def agent(self, name: str) -> AgentRef:
-        """An agent of the fleet by name; that it exists is seen when it is used."""
-        return AgentRef(self, AgentId(name))
+        """An agent of the fleet by name; that it exists is seen when it is used.
+
+        Raises:
+            NameInvalid: This is no text.
+        """
+        return AgentRef(self, name_of(name))
 
     async def start(
         self,
@@ -187,21 +171,26 @@ class Helm:
 
         Raises:
             AgentUnknown: There is no such agent, with near names.
+            ArgumentInvalid: The message is no text, or one that nothing can carry.
             ChannelClosed: It is dead.
         """
+        name = name_of(agent)
+        check_text("body", body)
         if self._sender is None:
             incarnation = await self._system.admit_user()
             self._sender = Sender(USER, incarnation, self._system.post, SystemClock())
-        return await self._sender.send(name_of(agent), body)
+        return await self._sender.send(name, body)
 
     async def receipt(self, receipt: Receipt) -> Receipt:
         """What became of a message since `receipt` was given; the same where the recipient no longer remembers it.
 
         Raises:
             AgentUnknown: There is no such agent.
+            ArgumentInvalid: This is no receipt.
             ChannelClosed: It is dead, and nobody knows any more.
             PeerUnreachable: It does not answer now.
         """
+        check_kind("receipt", receipt, Receipt)
         found = await self._system.post.receipt(receipt.recipient, MessageId(receipt.id))
         return receipt if found is None else found
 
@@ -213,11 +202,18 @@ class Helm:
 
         Raises:
             AgentUnknown: There is no such agent; nobody is stopped.
+            ArgumentInvalid: The reason is no text, or one that nothing can carry.
         """
+        check_text("reason", reason)
         return await self._system.stop(tuple(name_of(each) for each in (agent, *more)), reason)
 
     async def stop_all(self, reason: str = BY_USER) -> Stopped:
-        """Stop the whole fleet, those to come included, for good."""
+        """Stop the whole fleet, those to come included, for good.
+
+        Raises:
+            ArgumentInvalid: The reason is no text, or one that nothing can carry.
+        """
+        check_text("reason", reason)
         return await self._system.stop((), reason)
 
     async def pause(self, agent: AgentRef | str, reason: str = "paused by the user") -> None:
@@ -225,8 +221,10 @@ class Helm:
 
         Raises:
             AgentUnknown: There is no such agent.
+            ArgumentInvalid: The reason is no text, or one that nothing can carry.
             PeerUnreachable: Some could not be told; the others were. It can be asked for again.
         """
+        check_text("reason", reason)
         await self._system.pause(name_of(agent), reason)
 
     async def resume(self, agent: AgentRef | str) -> None:
@@ -242,7 +240,13 @@ class Helm:
         return await self._system.accounts()
 
     def notices(self, after: int = 0) -> AsyncIterator[Notice]:
-        """All notices numbered above `after`, for ever; below 0, it counts from the end."""
+        """All notices numbered above `after`, for ever; below 0, it counts from the end.
+
+        Raises:
+            NumberInvalid: `after` is no whole number.
+        """
+        if type(after) is not int:  # a bool is none
+            raise NumberInvalid(name="after", given=repr(after), reason="notices are numbered 1, 2, 3 and so on")
         return watch(self._system, after)
 
 
@@ -272,9 +276,12 @@ class Fleet(Helm):
             attach: Join a fleet that another process started, to watch and steer it; leaving it then ends nothing.
 
         Raises:
+            ArgumentInvalid: The name, or the address, is none.
             PresetInvalid: The limit is below 1.
             SystemUnavailable: There is no such system, or no other process can join it.
         """
+        check_fleet_name("" if name is None else name)
+        check_text("address", "" if address is None else address)
         self.name = name or ("" if attach else f"fleet-{secrets.token_hex(3)}")
         self._bridges = StreamBridges()
         self._made = load_system(system, self.name, tokens_of(limit), address, attach=attach)
@@ -311,7 +318,7 @@ class Fleet(Helm):
     async def spawn(
         self,
         agent: Agent,
-        names: Sequence[str] = ("agent",),
+        names: Iterable[str] = ("agent",),
         *,
         parent: AgentRef | str | None = None,
         limit: TokenLimit | int | None = None,
@@ -327,6 +334,7 @@ class Fleet(Helm):
             progress: Called as agents become ready.
 
         Raises:
+            ArgumentInvalid: The agent, the names or the progress are none.
             NamesInvalid: `names` is one text.
             NameTaken: The fleet has such an agent.
             NameInvalid: No agent can be named so.
@@ -337,6 +345,11 @@ class Fleet(Helm):
         """
         if isinstance(names, str):
             raise NamesInvalid(given=names)
+        check_kind("agent", agent, Agent)
+        check_kind("names", names, Iterable)
+        if not callable(progress):
+            raise ArgumentInvalid(name="progress", reason="it must be a function of two numbers")
+        names = tuple(names)
         for name in names:
             check_name(name)
         tokens = tokens_of(agent.limit if limit is None else limit)
@@ -347,8 +360,16 @@ class Fleet(Helm):
 
 
 def name_of(agent: AgentRef | str) -> AgentId:
-    """The name of an agent that is given by it or by reference."""
-    return agent.name if isinstance(agent, AgentRef) else AgentId(agent)
+    """The name of an agent that is given by it or by reference.
+
+    Raises:
+        NameInvalid: It is no text, or one that nothing can carry.
+    """
+    if isinstance(agent, AgentRef):
+        return agent.name
+    if flaw := text_flaw(agent):
+        raise NameInvalid(name=str(agent), reason=f"a name {flaw}")
+    return AgentId(agent)
 
 
 def tokens_of(limit: TokenLimit | int | None) -> int | None:

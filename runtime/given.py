@@ -2,9 +2,12 @@
 
 from typing import TypeGuard
 
-from .errors import TaskInvalid
+from .errors import ArgumentInvalid, TaskInvalid
 
-__all__ = ("check_task", "is_duration", "text_flaw")
+__all__ = ("check_fleet_name", "check_kind", "check_task", "check_text", "is_duration", "text_flaw")
+
+NAME_LENGTH = 64
+"""Characters of a fleet's name."""
 
 
 def text_flaw(given: object) -> str:
@@ -14,6 +17,16 @@ def text_flaw(given: object) -> str:
     if not given.isascii() and given != given.encode(errors="replace").decode():
         return "holds half a surrogate pair, which nothing can carry"
     return ""
+
+
+def check_text(name: str, given: object) -> None:
+    """Refuse what cannot be sent as the argument `name`.
+
+    Raises:
+        ArgumentInvalid: It is no text, or one that nothing can carry.
+    """
+    if flaw := text_flaw(given):
+        raise ArgumentInvalid(name=name, reason=f"it {flaw}")
 
 
 def is_duration(given: object) -> TypeGuard[float]:
@@ -37,3 +50,26 @@ def check_task(task: object, time_limit: object, said: tuple[object, ...] = ()) 
             raise TaskInvalid(reason=f"a task {flaw}")
     if time_limit is not None and not is_duration(time_limit):
         raise TaskInvalid(reason=f"a time limit is a number of seconds above 0, not {time_limit!r}")
+
+
+def check_kind(name: str, given: object, kind: type) -> None:
+    """Refuse something of another type as the argument `name`.
+
+    Raises:
+        ArgumentInvalid: It is.
+    """
+    if not isinstance(given, kind):
+        raise ArgumentInvalid(name=name, reason=f"it must be of type {kind.__name__}, not {type(given).__name__}")
+
+
+def check_fleet_name(name: object) -> None:
+    """Refuse what no fleet can be named.
+
+    Raises:
+        ArgumentInvalid: It is no text, too long, or has characters that a name cannot have.
+    """
+    check_text("name", name)
+    given = str(name)
+    if len(given) > NAME_LENGTH or "/" in given or not given.isprintable():
+        reason = f"it must have at most {NAME_LENGTH} characters, all of them printable and none a slash"
+        raise ArgumentInvalid(name="name", reason=reason)

@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import Protocol, Self
+from importlib import import_module
+from typing import Protocol, Self, cast
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, RunId
@@ -11,14 +12,16 @@ from ..protocols.outcome import Outcome
 from .agent import Agent
 from .approvals import ApprovalPort
 from .control import Controls
+from .errors import SystemUnavailable
 from .ports import PostOffice
 from .supervision.account import Account
 
-__all__ = ("STOP_PATIENCE", "Progress", "SpawnOrder", "Stopped", "System")
+__all__ = ("STOP_PATIENCE", "Progress", "SpawnOrder", "Stopped", "System", "load_system")
 
 Progress = Callable[[int, int], None]
 """Called as agents become ready: how many are, and how many were ordered."""
 
+SYSTEMS = {"ray": "amrita_fleet.actors.system", "local": "amrita_fleet.runtime.local"}
 
 STOP_PATIENCE = 5.0
 """Seconds a stop waits for one agent's acknowledgement."""
@@ -151,3 +154,20 @@ class System(Protocol):
     async def accounts(self) -> tuple[Account, ...]:
         """The Supervisor's accounts."""
         ...
+
+
+def load_system(kind: str, fleet: str, limit: int | None, address: str | None, *, attach: bool = False) -> System:
+    """Make a system by its name, loading its module only now, as anyio loads its back ends.
+
+    With `attach` it is that of a fleet which runs already; an empty name means the only one that does.
+
+    Raises:
+        SystemUnavailable: There is no such system, or no other process can join it.
+    """
+    if kind not in tuple(SYSTEMS):  # what is given may have no hash
+        raise SystemUnavailable(system=kind, reason=f"there are only {', '.join(sorted(SYSTEMS))}.")
+    if attach and kind == "local":
+        raise SystemUnavailable(system=kind, reason="its fleet lives in one process, and no other can join it.")
+    module = import_module(SYSTEMS[kind])
+    system = module.attach_system(fleet or None, address) if attach else module.open_system(fleet, limit, address)
+    return cast("System", system)

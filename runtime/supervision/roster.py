@@ -27,12 +27,14 @@ NEWCOMER = "idle"
 """The phase of an agent that has not reported yet."""
 
 
-def check_name(name: str) -> None:
+def check_name(name: object) -> None:
     """Check that an agent may have this name.
 
     Raises:
         NameInvalid: It may not.
     """
+    if not isinstance(name, str):
+        raise NameInvalid(name=str(name), reason=f"a name is a text, not {type(name).__name__}")
     if name in (SUPERVISOR, USER):
         raise NameInvalid(name=name, reason="the runtime uses that name itself")
     if not NAME.fullmatch(name):

@@ -17,7 +17,7 @@ from ...protocols.secret import Secret
 from ...protocols.strict import Strict
 from .output import ToolOutput
 
-__all__ = ("Holder", "McpHttp", "McpServer", "McpStdio", "ToolServers", "read_servers")
+__all__ = ("Holder", "McpHttp", "McpServer", "McpStdio", "ToolServers", "check_server_names")
 
 NAME = re.compile(r"[A-Za-z0-9_-]{1,32}")
 
@@ -163,23 +163,18 @@ class ToolServers(Protocol):
         ...
 
 
-def read_servers(given: object) -> tuple[McpServer, ...]:
-    """The servers of one agent.
+def check_server_names(servers: Iterable[McpServer]) -> None:
+    """Check that the servers of one agent can be told from each other.
 
     Raises:
-        PresetInvalid: It is no sequence, one of them is no server, or two have one name.
+        PresetInvalid: Two have one name.
     """
-    if not isinstance(given, Iterable):
-        raise PresetInvalid(field="servers", reason=f"Agent.servers must be a list of servers, not {given!r}.")
-    servers: dict[str, McpServer] = {}
-    for place, each in enumerate(cast("Iterable[object]", given)):
-        where = f"Agent.servers[{place}]"
-        if not isinstance(each, McpStdio | McpHttp):
-            raise PresetInvalid(field="servers", reason=f"{where} must be McpStdio(...) or McpHttp(...), not {each!r}.")
-        if each.name in servers:
-            raise PresetInvalid(field="servers", reason=f"{where} must have a name of its own: {each.name!r} is taken.")
-        servers[each.name] = each
-    return tuple(servers.values())
+    taken = set[str]()
+    for place, each in enumerate(servers):
+        if each.name in taken:
+            reason = f"Agent.servers[{place}] must have a name of its own: {each.name!r} is taken."
+            raise PresetInvalid(field="servers", reason=reason)
+        taken.add(each.name)
 
 
 def texts(value: object) -> bool:

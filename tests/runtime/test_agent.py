@@ -1,8 +1,20 @@
 """What an agent's description takes, and what it refuses when it is made."""
 
+import pickle
+
 import pytest
 
-from amrita_fleet import Agent, Fleet, PresetInvalid, TokenLimit, ToolInvalid, create_agent, tool
+from amrita_fleet import (
+    Agent,
+    BuiltinStrategy,
+    Fleet,
+    Hooks,
+    PresetInvalid,
+    TokenLimit,
+    ToolInvalid,
+    create_agent,
+    tool,
+)
 from amrita_fleet.protocols.providers.scripted import say, scripted
 
 PRESET = scripted(say("x"))
@@ -18,6 +30,10 @@ async def look(place: str) -> str:
     return place
 
 
+class Careful(Hooks):
+    """A hook that is not in a list."""
+
+
 def test_people_may_write_lists_functions_and_numbers() -> None:
     agent = Agent(preset=PRESET, tools=[look], fallbacks=[PRESET], limit=500)  # type: ignore[arg-type]
     assert ([each.name for each in agent.tools], agent.fallbacks, agent.limit) == (
@@ -31,9 +47,14 @@ def test_people_may_write_lists_functions_and_numbers() -> None:
     ("field", "value", "sentence"),
     [
         ("preset", "gpt", "must be of type ModelPreset, not 'gpt'"),
-        ("fallbacks", ["gpt"], r"must be ModelPresets, not \('gpt',\)"),
+        ("fallbacks", ["gpt"], r"fallbacks\[0\] must be a ModelPreset, not 'gpt'"),
+        ("fallbacks", 1, "fallbacks must be a list, not 1: each of its values is a ModelPreset"),
+        ("hooks", Careful(), "hooks must be a list, not .*: each of its values is a Hooks"),
+        ("servers", "desk", "servers must be a list, not 'desk': each of its values is a McpStdio or McpHttp"),
         ("instructions", None, "must be of type str, not None"),
-        ("tools", ["abc"], r"tools\[0\] must be a Tool or a function, not 'abc'"),
+        ("tools", ["abc"], r"tools\[0\] must be a Tool or Callable, not 'abc'"),
+        ("tools", look, "tools must be a list, not <function look.*: each of its values is a Tool or Callable"),
+        ("tools", None, "tools must be a list, not None"),
         ("config", {}, "must be of type AmritaConfig, not {}"),
         ("memory", "foo", "must be 'agent' or 'run', not 'foo'"),
         ("run_timeout", -1, "must be a number of seconds above 0, or None, not -1"),
@@ -72,3 +93,35 @@ def test_a_tools_name_must_not_be_a_built_in_ones_nor_used_twice() -> None:
         Agent(preset=PRESET, tools=(tool(send_message),))
     with pytest.raises(ToolInvalid, match="'look' cannot be a tool: two tools of one agent have this name"):
         create_agent(base_url="http://h/v1", model="m", tools=[look, look])
+
+
+def test_the_model_of_an_agent_is_a_preset_or_an_endpoint() -> None:
+    agent = create_agent(preset=PRESET, tools=[look], limit=500)
+    assert agent.preset is PRESET
+    assert ([each.name for each in agent.tools], agent.limit) == (["look"], TokenLimit(tokens=500))
+    assert create_agent(base_url="http://h/v1", model="m", model_config={"stream": True}).preset.config.stream
+    with pytest.raises(PresetInvalid, match=r"takes preset=\.\.\. or model, not both"):
+        create_agent(preset=PRESET, model="m")  # type: ignore[call-overload]
+    with pytest.raises(PresetInvalid, match="needs a model"):
+        create_agent()  # type: ignore[call-overload]
+    with pytest.raises(PresetInvalid, match=r"model_config must be ModelConfig\(...\) or its fields by name, not 5"):
+        create_agent(base_url="http://h/v1", model="m", model_config=5)  # type: ignore[call-overload]
+
+
+class Counted(BuiltinStrategy):
+    """Counts how often it is made."""
+
+    made = 0
+
+    def __init__(self) -> None:
+        Counted.made += 1
+
+
+def test_a_strategy_is_made_once_in_each_process() -> None:
+    agent = Agent(preset=PRESET, strategy=f"{__name__}:Counted")
+    assert agent.rules.strategy is agent.rules.strategy
+    assert Counted.made == 1
+    there = pickle.loads(pickle.dumps(agent))
+    assert there == agent
+    assert there.rules.strategy is not agent.rules.strategy
+    assert Counted.made == 2

@@ -73,8 +73,8 @@ def test_what_cannot_work_is_refused_by_the_fields_name(
 @pytest.mark.parametrize(
     ("servers", "reason"),
     [
-        (McpStdio("a", "x"), "must be a list of servers"),
-        (["npx"], r"servers\[0\] must be McpStdio"),
+        (McpStdio("a", "x"), "servers must be a list, not McpStdio"),
+        (["npx"], r"servers\[0\] must be a McpStdio or McpHttp, not 'npx'"),
         ([McpStdio("a", "x"), McpHttp("a", "https://x.org")], r"servers\[1\] must have a name of its own: 'a'"),
     ],
 )

@@ -1,0 +1,182 @@
+"""Whatever people give to a public method is valid or an error of our tree: nothing else comes out, nothing hangs."""
+
+import asyncio
+import math
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from functools import partial
+from typing import Any, cast
+
+import pytest
+
+from amrita_fleet import (
+    Agent,
+    ArgumentInvalid,
+    Fleet,
+    FleetError,
+    NameInvalid,
+    NumberInvalid,
+    Run,
+    SuspendObjectStream,
+    TaskInvalid,
+    create_agent,
+)
+from amrita_fleet.protocols.providers.scripted import say, scripted
+from amrita_fleet.runtime.clock import settle
+
+pytestmark = pytest.mark.anyio
+
+GIVEN: dict[str, object] = {
+    "none": None,
+    "empty": "",
+    "number": 5,
+    "huge": 10**400,
+    "long": "x" * 10**6,
+    "surrogate": "half \ud800",
+    "nan": math.nan,
+    "inf": math.inf,
+    "true": True,
+    "object": object(),
+    "list": [[]],
+    "bytes": b"ana",
+}
+"""What has no place where it is given, most of it."""
+
+given = pytest.mark.parametrize("value", GIVEN.values(), ids=GIVEN)
+
+AGENT = Agent(preset=scripted(*[say("x")] * 99))
+
+Door = Callable[[Fleet, Any], object]
+
+DOORS: dict[str, Door] = {
+    "agent": lambda fleet, value: fleet.agent(value),
+    "start agent": lambda fleet, value: fleet.start(value, "go"),
+    "start task": lambda fleet, value: fleet.start("ana", value),
+    "start time": lambda fleet, value: fleet.start("ana", "go", value),
+    "start stream": lambda fleet, value: fleet.start("ana", "go", stream=value),
+    "send agent": lambda fleet, value: fleet.send(value, "hello"),
+    "send body": lambda fleet, value: fleet.send("ana", value),
+    "receipt": lambda fleet, value: fleet.receipt(value),
+    "stop agent": lambda fleet, value: fleet.stop("bob", value),
+    "stop reason": lambda fleet, value: fleet.stop("bob", reason=value),
+    "stop all": lambda fleet, value: fleet.stop_all(value),
+    "pause agent": lambda fleet, value: fleet.pause(value),
+    "pause reason": lambda fleet, value: fleet.pause("bob", value),
+    "resume": lambda fleet, value: fleet.resume(value),
+    "notices": lambda fleet, value: fleet.notices(value),
+    "spawn agent": lambda fleet, value: fleet.spawn(value, ["new"]),
+    "spawn names": lambda fleet, value: fleet.spawn(AGENT, value),
+    "spawn name": lambda fleet, value: fleet.spawn(AGENT, [value]),
+    "spawn parent": lambda fleet, value: fleet.spawn(AGENT, ["new"], parent=value),
+    "spawn limit": lambda fleet, value: fleet.spawn(AGENT, ["new"], limit=value),
+    "spawn progress": lambda fleet, value: fleet.spawn(AGENT, ["new"], progress=value),
+    "ref start": lambda fleet, value: fleet.agent("ana").start(value, value),
+    "ref run": lambda fleet, value: fleet.agent("ana").run(value),
+    "ref send": lambda fleet, value: fleet.agent("ana").send(value),
+    "ref stop": lambda fleet, value: fleet.agent("bob").stop(value),
+    "ref pause": lambda fleet, value: fleet.agent("bob").pause(value),
+}
+
+
+def tried(call: Callable[[], object]) -> object:
+    """What a call gives; None where it is refused as it should be."""
+    with suppress(FleetError):
+        return call()
+    return None
+
+
+async def settled(call: Callable[[], object]) -> None:
+    """Wait for what a call gives, and for the run that it begins."""
+    answer = tried(call)
+    with suppress(FleetError):
+        async with asyncio.timeout(10):
+            if isinstance(answer, Awaitable):
+                answer = await answer
+            if isinstance(answer, Run):
+                await answer.outcome()
+
+
+@given
+async def test_of_a_fleet(value: object) -> None:
+    async with Fleet(system="local") as fleet:
+        await fleet.spawn(AGENT, ["ana", "bob"])
+        for door in DOORS.values():
+            await settled(partial(door, fleet, value))
+        assert {row.agent for row in await fleet.statuses()} >= {"ana", "bob"}
+
+
+@given
+@pytest.mark.parametrize("argument", ["name", "limit", "system", "address"])
+def test_of_a_fleet_that_is_made(argument: str, value: object) -> None:
+    made = tried(partial(cast("Any", Fleet), **{"system": "local", argument: value}))
+    assert made is None or isinstance(made, Fleet)
+
+
+@given
+async def test_of_a_stream(value: object) -> None:
+    wrong = cast("Any", value)
+    doors: tuple[Callable[[], object], ...] = (
+        lambda: SuspendObjectStream(queue_size=wrong),
+        lambda: SuspendObjectStream(queue_timeout=wrong),
+        lambda: SuspendObjectStream().set_callback_func(wrong),
+        lambda: SuspendObjectStream().yield_response(wrong),
+        lambda: SuspendObjectStream().send_to_producer(wrong),
+        lambda: SuspendObjectStream().point(wrong),
+        lambda: suspended(wrong, 0.001),
+        lambda: suspended("tag", wrong),
+    )
+    for door in doors:
+        await settled(door)
+
+
+async def suspended(tag: str, seconds: float) -> None:
+    """Ask for a suspension, which may wait for ever where that is what was asked for."""
+    stream = SuspendObjectStream()
+    asked = asyncio.create_task(stream.wait_to_suspend(tag, timeout=seconds))
+    await settle()
+    stream.set_queue_done()
+    await asked
+
+
+@given
+@pytest.mark.parametrize(
+    "argument",
+    [
+        *("preset", "base_url", "model", "api_key", "model_config", "thinking_config", "extra_body"),
+        *("fallbacks", "instructions", "tools", "servers", "config", "limit", "memory", "run_timeout"),
+        *("plan", "output", "hooks", "strategy"),
+    ],
+)
+def test_of_an_agent(argument: str, value: object) -> None:
+    for model in ({"base_url": "http://h/v1", "model": "m"}, {"preset": AGENT.preset}):
+        made = tried(partial(cast("Any", create_agent), **{**model, argument: value}))
+        assert made is None or isinstance(made, Agent)
+
+
+@pytest.mark.parametrize("limit", ["5", True, math.nan, 0, -1, [5]], ids=repr)
+async def test_a_time_limit_is_a_number_of_seconds(limit: float) -> None:
+    async with Fleet(system="local") as fleet:
+        (ana,) = await fleet.spawn(AGENT, ["ana"])
+        with pytest.raises(TaskInvalid, match="a time limit is a number of seconds above 0"):
+            await ana.start("go", limit)
+
+
+async def test_what_is_no_text_is_named() -> None:
+    wrong: Any = 5
+    async with Fleet(system="local") as fleet:
+        (ana,) = await fleet.spawn(AGENT, ["ana"])
+        with pytest.raises(TaskInvalid, match="a task is a text, not int"):
+            await ana.start(wrong)
+        with pytest.raises(ArgumentInvalid, match="'body' cannot be used: it is a text, not int") as caught:
+            await ana.send(wrong)
+        assert caught.value.name == "body"
+        with pytest.raises(ArgumentInvalid, match="half a surrogate pair"):
+            await ana.stop("half \ud800")
+        with pytest.raises(NameInvalid, match="a name is a text, not int"):
+            await fleet.send(wrong, "hello")
+        with pytest.raises(NameInvalid, match="a name is a text, not int"):
+            await fleet.spawn(AGENT, [wrong])
+        with pytest.raises(ArgumentInvalid, match="must be of type Agent, not str"):
+            await fleet.spawn("ana")  # type: ignore[arg-type]
+        with pytest.raises(NumberInvalid, match="after='x' cannot be used"):
+            fleet.notices("x")  # type: ignore[arg-type]
