@@ -16,8 +16,8 @@ from ..runtime.tools.tool import Tool
 from .approvals import ApprovalHolder
 from .channel import CONTROL, RayPost
 from .control import Controlled
-from .supervisor import AgentsDesk, RayLink
-from .tool_servers import RayToolServers, ToolServersActor
+from .link import AgentsDesk, RayLink
+from .tool_server_link import RayToolServers, ToolServersDesk
 
 __all__ = ("AgentActor",)
 
@@ -46,7 +46,7 @@ class AgentActor(ApprovalHolder, Controlled):
         return ray.get_runtime_context().get_node_id()
 
     @ray.method
-    async def open(self, servers: type[ToolServersActor] | None) -> None:
+    async def open(self, servers: type[ToolServersDesk] | None) -> None:
         """Begin to live, in a loop that no tool can end. `servers` runs the node's MCP servers, if it needs one."""
         asyncio.get_running_loop().set_task_factory(contained)
         set_config(self._agent.config)
@@ -56,7 +56,7 @@ class AgentActor(ApprovalHolder, Controlled):
         self._host = AgentHost(self._agent, self._seat, Surroundings(link, post, SystemClock()), tools)
         await self._host.open()
 
-    async def _served(self, servers: type[ToolServersActor]) -> tuple[Tool, ...]:
+    async def _served(self, servers: type[ToolServersDesk]) -> tuple[Tool, ...]:
         holder = self._seat.name, self._seat.incarnation
         return await served_tools(RayToolServers(servers), holder, self._agent.servers, self._agent.tools)
 

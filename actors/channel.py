@@ -7,13 +7,12 @@ from typing import TypeVar, cast
 import ray
 from ray.exceptions import ActorDiedError
 
-from ..protocols.checkin import AgentStatus
+from ..protocols.checkin import DEAD, AgentStatus
 from ..protocols.codec import decode, encode
 from ..protocols.ids import AgentId, MessageId
 from ..protocols.mail import Receipt
 from ..runtime.errors import ChannelClosed, PeerUnreachable
 from ..runtime.host import AgentHost
-from ..runtime.supervision.roster import DEAD
 from .errors import translated
 
 __all__ = ("CONTROL", "MAIL", "Find", "RayPost", "Receiver", "actor_name")

@@ -19,9 +19,10 @@ from ..runtime.host import Seat
 from .agent import AgentActor
 from .channel import CONTROL, MAIL, actor_name
 from .errors import translate, translated
+from .link import CHECK_IN, SETTLE
 from .placement import Place
 from .steering import namespace
-from .supervisor import CHECK_IN, SETTLE, WATCH, SupervisorActor
+from .supervisor import WATCH, SupervisorActor
 from .tool_servers import ToolServersActor
 from .tool_servers import actor_name as tool_servers_name
 

@@ -9,7 +9,8 @@ from ..protocols.errors import FleetError
 from ..runtime.host import Seat
 from .agent import AgentActor
 from .lifecycle import create_tool_servers, end_all
-from .tool_servers import RayToolServers, ToolServersActor
+from .tool_server_link import RayToolServers
+from .tool_servers import ToolServersActor
 
 __all__ = ("NodeServers",)
 

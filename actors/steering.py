@@ -9,7 +9,7 @@ from typing import TypeVar, cast
 
 from ray.exceptions import ActorUnavailableError
 
-from ..protocols.checkin import AgentStatus
+from ..protocols.checkin import DEAD, AgentStatus
 from ..protocols.codec import decode
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
@@ -19,14 +19,14 @@ from ..runtime.approvals import ApprovalPort
 from ..runtime.control import Controls
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
-from ..runtime.supervision.roster import DEAD
 from ..runtime.system import STOP_PATIENCE, Stopped
 from .agent import AgentActor
 from .approvals import RayApprovals
 from .channel import RayPost
 from .control import RayControl
 from .errors import translated
-from .supervisor import RayLink, SupervisorActor
+from .link import RayLink
+from .supervisor import SupervisorActor
 
 __all__ = ("NAMESPACE", "RETRY_PAUSE", "Steering", "namespace")
 

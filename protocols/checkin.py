@@ -6,6 +6,8 @@ from typing import TypeAlias
 from .ids import AgentId, Incarnation, RunId
 
 __all__ = (
+    "DEAD",
+    "STOPPED",
     "AgentStatus",
     "CheckIn",
     "Directive",
@@ -18,6 +20,10 @@ __all__ = (
     "Wait",
     "WindDown",
 )
+
+DEAD = "dead"
+STOPPED = "stopped"
+"""Phases that only the Supervisor gives."""
 
 
 @dataclass(frozen=True, slots=True)

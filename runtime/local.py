@@ -6,7 +6,7 @@ import os
 from functools import partial
 
 from ..protocols.approval import Approval, agent_of
-from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
+from ..protocols.checkin import DEAD, AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
@@ -23,7 +23,6 @@ from .notes import NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
-from .supervision.roster import DEAD
 from .supervision.supervisor import Newcomer, Supervisor, perform
 from .supervision.wording import UNSPAWNED
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped

@@ -6,8 +6,7 @@ from typing import Annotated
 
 import typer
 
-from ...protocols.checkin import AgentStatus
-from ..supervision.roster import DEAD, STOPPED
+from ...protocols.checkin import DEAD, STOPPED, AgentStatus
 from .options import Address, AsJson, FleetName
 from .wording import plural
 

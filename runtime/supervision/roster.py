@@ -10,18 +10,14 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from ...protocols.checkin import AgentStatus
+from ...protocols.checkin import DEAD, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 
-__all__ = ("DEAD", "STOPPED", "Member", "Roster", "check_name")
+__all__ = ("Member", "Roster", "check_name")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """No dots: they join names in the ids of runs and messages."""
-
-DEAD = "dead"
-STOPPED = "stopped"
-"""Phases that only the Supervisor gives."""
 
 NEWCOMER = "idle"
 """The phase of an agent that has not reported yet."""

@@ -1,9 +1,9 @@
 import pytest
 
-from amrita_fleet.protocols.checkin import AgentStatus
+from amrita_fleet.protocols.checkin import DEAD, STOPPED, AgentStatus
 from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid, NameTaken
-from amrita_fleet.runtime.supervision.roster import DEAD, STOPPED, Member, Roster, check_name
+from amrita_fleet.runtime.supervision.roster import Member, Roster, check_name
 
 FIRST = Incarnation(1)
 SECOND = Incarnation(2)
