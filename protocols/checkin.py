@@ -7,6 +7,7 @@ from .ids import AgentId, Incarnation, RunId
 
 __all__ = (
     "DEAD",
+    "RESTARTING",
     "STOPPED",
     "AgentStatus",
     "CheckIn",
@@ -22,8 +23,10 @@ __all__ = (
 )
 
 DEAD = "dead"
+RESTARTING = "restarting"
 STOPPED = "stopped"
-"""Phases that only the Supervisor gives."""
+"""Phases that only the Supervisor gives: a life is over, with or without another that is about to begin; it may not go
+on."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -61,7 +61,7 @@ class Run:
         return outcome
 
     async def __aiter__(self) -> AsyncIterator[Notice]:
-        """The run's notices, in order, up to the one that says that it finished or that this life of its agent ended.
+        """The run's notices, in order, up to the one that says that it finished or that its agent died for good.
 
         Where the fleet has forgotten that one, they end once the run is over and the rest is read.
         """
@@ -92,7 +92,10 @@ class Run:
             case NoticeType.RUN, "finished":
                 return notice.run == self.id
             case NoticeType.AGENT, "died":
-                return notice.agent == self.agent and notice.data.get("incarnation") == life_of(self.id)
+                if notice.agent != self.agent or notice.data.get("restarts"):
+                    return False
+                life = notice.data.get("incarnation")
+                return isinstance(life, int) and life >= life_of(self.id)
             case _:
                 return False
 

@@ -50,11 +50,12 @@ class AdmitUser:
 
 @dataclass(frozen=True, slots=True)
 class Bury:
-    """A life is over."""
+    """A life is over; whoever owns the agent would `restart` it."""
 
     agent: AgentId
     incarnation: Incarnation
     reason: str
+    restart: bool = False
 
 
 @dataclass(frozen=True, slots=True)

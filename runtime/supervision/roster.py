@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from ...protocols.checkin import DEAD, STOPPED, AgentStatus
+from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 
@@ -50,6 +50,7 @@ class Member:
         dead: Why this life ended; None while it lives.
         stopped: Why it may do nothing more, in any life; None while it may.
         paused: Why it has to stay where it is; None while it has not.
+        restarts: This life is over, and the next one is about to begin.
     """
 
     agent: AgentId
@@ -61,6 +62,7 @@ class Member:
     dead: str | None = None
     stopped: str | None = None
     paused: str | None = None
+    restarts: bool = False
 
     @property
     def active(self) -> bool:
@@ -184,11 +186,24 @@ class Roster:
         self._members[member.agent] = updated
         return updated
 
-    def bury(self, agent: AgentId, incarnation: Incarnation, reason: str, at: float) -> Member | None:
-        """Note that a life is over; None if it was over before."""
-        if (member := self.current(agent, incarnation)) is None:
+    def restarting(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        """Whether that life of it is over, and the next one is about to begin."""
+        member = self._members.get(agent)
+        return member is not None and member.incarnation == incarnation and member.restarts
+
+    def bury(
+        self, agent: AgentId, incarnation: Incarnation, reason: str, at: float, *, restarts: bool = False
+    ) -> Member | None:
+        """Note that a life is over, or, of one that is and was to be followed by another, that none follows.
+
+        None if nothing changes.
+        """
+        ends = self.restarting(agent, incarnation) and not restarts
+        member = self._members[agent] if ends else self.current(agent, incarnation)
+        if member is None:
             return None
-        self._members[agent] = dead = replace(member, dead=reason).marked(DEAD, at, reason)
+        phase = RESTARTING if restarts else DEAD
+        self._members[agent] = dead = replace(member, dead=reason, restarts=restarts).marked(phase, at, reason)
         return dead
 
     def stop(self, agents: tuple[AgentId, ...], reason: str, at: float) -> tuple[Member, ...]:

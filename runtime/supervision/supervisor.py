@@ -32,6 +32,7 @@ from .commands import (
 from .feed import NoticeFeed
 from .ledger import Ledger
 from .permission import permit
+from .restart import Restarts
 from .roster import NEWCOMER, Member, Roster
 
 __all__ = ("Newcomer", "Supervisor", "perform")
@@ -78,6 +79,7 @@ class Supervisor:
         self._lock = Lock()
         self._ledger = Ledger(fleet, limit)
         self._roster = Roster()
+        self._restarts = Restarts()
         self._notes: list[tuple[AgentId, str]] = []
 
     # --- what systems call --------------------------------------------------------------------------------------------
@@ -115,19 +117,37 @@ class Supervisor:
                 self._admitted(member, account)
             return tuple(member.incarnation for member in members)
 
-    def died(self, agent: AgentId, incarnation: Incarnation, reason: str) -> None:
-        """Note that a life is over, count its open calls as spent in full, and tell its parent.
+    def died(self, agent: AgentId, incarnation: Incarnation, reason: str, *, restart: bool = False) -> bool:
+        """Note that a life is over, count its open calls as spent in full, and tell its parent if it was the last one.
 
-        Nothing happens if that life was over already.
+        Nothing happens if that life was over already, but that one which was to be followed by another is the last.
+
+        Args:
+            agent: Whose life.
+            incarnation: Its number.
+            reason: Why it is over.
+            restart: Whether whoever owns the agent would begin its next life now.
+
+        Returns:
+            Whether it is to be begun: the agent is not stopped, and was not restarted too often of late.
         """
-        with self._turn(Bury(agent, incarnation, reason)):
-            member = self._roster.bury(agent, incarnation, reason, self._now())
+        with self._turn(Bury(agent, incarnation, reason, restart)):
+            if restart and self._roster.restarting(agent, incarnation):
+                return True
+            living = self._roster.current(agent, incarnation)
+            wanted = restart and living is not None and living.stopped is None
+            again = wanted and self._restarts.allow(agent, self._now())
+            member = self._roster.bury(agent, incarnation, reason, self._now(), restarts=again)
             if member is None:
-                return
+                return False
             fenced = self._ledger.fence(self._path(agent), incarnation)
-            facts: Facts = {"incarnation": incarnation, "reservations": list(fenced)}
+            facts: Facts = {"incarnation": incarnation, "reservations": list(fenced), "restarts": again}
             self._tell(NoticeType.AGENT, "died", agent, reason, facts)
-            self._note(member.parent, wording.death_note(agent, reason))
+            if wanted and not again:
+                self._tell(NoticeType.AGENT, "quarantined", agent, wording.quarantine(agent))
+            if not again:
+                self._note(member.parent, wording.death_note(agent, reason))
+            return again
 
     # --- what agents call ---------------------------------------------------------------------------------------------
 
@@ -302,7 +322,7 @@ class Supervisor:
 
     def _note(self, agent: AgentId | None, text: str) -> None:
         member = None if agent is None else self._roster.latest(agent)
-        if agent is not None and member is not None and member.active:
+        if agent is not None and member is not None and (member.active or member.restarts):
             self._notes.append((agent, text))
 
 
@@ -314,8 +334,8 @@ def perform(supervisor: Supervisor, command: Command) -> None:
                 supervisor.admit_all(newcomers, pid)
             case AdmitUser():
                 supervisor.admit(USER, None, None, 0)
-            case Bury(agent=agent, incarnation=incarnation, reason=reason):
-                supervisor.died(agent, incarnation, reason)
+            case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
+                supervisor.died(agent, incarnation, reason, restart=restart)
             case Check(asked=asked):
                 supervisor.check_in(asked)
             case Settle(settlement=settlement):

@@ -6,9 +6,10 @@ from ...protocols.checkin import CheckIn
 from ...protocols.ids import AgentId
 from ...protocols.notices import Notice, NoticeType
 from .ledger import Short
+from .restart import PERIOD, RESTARTS
 from .roster import Member
 
-__all__ = ("UNSPAWNED", "admission", "dead_letter_note", "death_note", "fenced", "run_note", "shortage")
+__all__ = ("UNSPAWNED", "admission", "dead_letter_note", "death_note", "fenced", "quarantine", "run_note", "shortage")
 
 UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
 """Why a life is over that another one's failure ended before it began."""
@@ -62,6 +63,12 @@ def dead_letter_note(notice: Notice) -> tuple[AgentId, str] | None:
 def death_note(agent: AgentId, reason: str) -> str:
     """What a parent is told of a death."""
     return whole(f"{agent} died: {' '.join(reason.split()).rstrip('.')}.")
+
+
+def quarantine(agent: AgentId) -> str:
+    """Why an agent is not restarted once more."""
+    often = f"{RESTARTS} times within {PERIOD:g} seconds"
+    return f"{agent} was restarted {often} and died again: it stays dead until it is spawned anew"
 
 
 def whole(text: str) -> str:

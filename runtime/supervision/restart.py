@@ -1,0 +1,27 @@
+"""How often an agent may be restarted: OTP's intensity and period."""
+
+from ...protocols.ids import AgentId
+
+__all__ = ("PERIOD", "RESTARTS", "Restarts")
+
+RESTARTS = 3
+"""Restarts of one agent within `PERIOD`; what dies once more is not helped by another life."""
+
+PERIOD = 60.0
+"""Seconds in which they count."""
+
+
+class Restarts:
+    """Counts the restarts of each agent."""
+
+    def __init__(self) -> None:
+        """None has been restarted."""
+        self._times: dict[AgentId, tuple[float, ...]] = {}
+
+    def allow(self, agent: AgentId, at: float) -> bool:
+        """Count one more restart, at Unix seconds `at`; False, and it is not counted, if that is one too many."""
+        recent = tuple(time for time in self._times.get(agent, ()) if time > at - PERIOD)
+        if len(recent) >= RESTARTS:
+            return False
+        self._times[agent] = (*recent, at)
+        return True
