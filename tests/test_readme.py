@@ -1,6 +1,9 @@
 """What README says of providers and their refusals is what the code does."""
 
+import json
 import re
+import subprocess
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +14,8 @@ from amrita_fleet.protocols import errors
 from amrita_fleet.protocols.errors import ProviderError
 from amrita_fleet.protocols.presets import ModelPreset
 
-README = (Path(__file__).resolve().parents[1] / "README.md").read_text()
+ROOT = Path(__file__).resolve().parents[1]
+README = (ROOT / "README.md").read_text()
 FAMILIES = {
     "OpenAI": "openai",
     "Azure OpenAI": "azure",
@@ -70,3 +74,16 @@ def test_the_example_in_python_makes_agents(name: str, family: str) -> None:
 def test_the_example_of_a_preset_file_is_one() -> None:
     preset = ModelPreset.parse(yaml.safe_load(block("Providers", "yaml")))
     assert (preset.facts.name, preset.config.stream, preset.thinking_config.enabled) == ("anthropic", True, True)
+
+
+@pytest.mark.slow
+def test_every_example_in_python_type_checks(tmp_path: Path) -> None:
+    found = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    assert len(found) == README.count("```python")
+    for number, code in enumerate(found):
+        (tmp_path / f"example_{number}.py").write_text(code)
+    strict = {"typeCheckingMode": "strict", "pythonVersion": "3.11", "extraPaths": [str(ROOT / "src")]}
+    (tmp_path / "pyrightconfig.json").write_text(json.dumps(strict))
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, str(tmp_path)]
+    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stdout

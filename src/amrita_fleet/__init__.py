@@ -349,12 +349,14 @@ _HOMES = {
 }
 
 
-def __getattr__(name: str) -> object:
-    """Load a public name from the module that defines it."""
-    for home, names in _HOMES.items():
-        if name in names:
-            return getattr(import_module(f".{home}", __name__), name)
-    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+if not TYPE_CHECKING:  # to a type checker, a name that is not listed above does not exist
+
+    def __getattr__(name: str) -> object:
+        """Load a public name from the module that defines it."""
+        for home, names in _HOMES.items():
+            if name in names:
+                return getattr(import_module(f".{home}", __name__), name)
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
