@@ -127,9 +127,10 @@ class Pause:
 
 @dataclass(frozen=True, slots=True)
 class Stop:
-    """End the run now."""
+    """End the run now. To a life that is `fenced`: do nothing more, for the run is the next life's."""
 
     reason: str
+    fenced: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Protocol, TypeAlias, assert_never
 
-from ..protocols.checkin import Grant, Proceed
+from ..protocols.checkin import Grant, Proceed, Stop
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Envelope
@@ -300,7 +300,10 @@ class Driver:
         self._tasks.start_whole(self._ask_leave(effect, state))
 
     async def _ask_leave(self, effect: AskLeave, state: AgentState) -> None:
-        directive = await self._ports.caller.ask_leave(state, effect.doing, self._tools(state), effect.output)
+        ports = self._ports
+        directive = await ports.caller.ask_leave(state, effect.doing, self._tools(state), effect.output)
+        if ports.recorder is not None and isinstance(directive, Stop) and directive.fenced:
+            raise ports.recorder.fenced(self._incarnation)  # a stop would be written, and so end the next life's run
         self.feed(Directed(effect.op, directive))
 
     def _tools(self, state: AgentState) -> tuple[ToolSchema, ...]:

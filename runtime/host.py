@@ -14,6 +14,7 @@ import asyncio
 import logging
 import os
 import random
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..protocols.approval import Approval
@@ -72,12 +73,14 @@ class Surroundings:
         post: The way to other agents.
         clock: Time.
         log: Where what happens to agents is written, and from where an earlier life is gone on with; None: nowhere.
+        superseded: Told, in the work loop, that a newer life of an agent has begun, and why that is known.
     """
 
     link: SupervisorLink
     post: PostOffice
     clock: Clock
     log: FleetLog | None = None
+    superseded: Callable[[str], None] = log.info
 
 
 class AgentHost:
@@ -181,6 +184,8 @@ class AgentHost:
         try:
             return await self._mail_log.deliver(batch)
         except Fenced as error:
+            if self._loop is not None:
+                self._loop.call_soon_threadsafe(self._give_way, error)
             raise PeerUnreachable(agent=self._seat.name, reason=str(error)) from error
 
     def receipt(self, message: MessageId) -> Receipt | None:
@@ -221,6 +226,7 @@ class AgentHost:
             TaskInvalid: The task, or what was added, is no text, or the time limit is none.
             ChannelClosed: The agent has stopped.
             QueueFull: Too many runs wait.
+            PeerUnreachable: A newer life of the agent has begun: the run is for that one.
         """
         check_task(task, time_limit, said)
         if self._closed:
@@ -229,11 +235,20 @@ class AgentHost:
             raise QueueFull(agent=self._seat.name, limit=QUEUE)
         limit = self._agent.run_timeout if time_limit is None else time_limit
         asked = Asked(self._runs.new_id(), task, limit, said)
-        if self._recorder is not None:
-            await self._recorder.add(Queued(asked))
+        await self._write(Queued(asked))
         self._runs.put(asked)
         self._settled()
         return asked.run
+
+    async def _write(self, record: Queued) -> None:
+        """Write what was accepted, if anything is written."""
+        if self._recorder is None:
+            return
+        try:
+            await self._recorder.add(record)
+        except Fenced as error:
+            self._give_way(error)
+            raise PeerUnreachable(agent=self._seat.name, reason=self._closed) from error
 
     async def outcome(self, run: RunId) -> Outcome:
         """Wait for the end of a run.
@@ -351,6 +366,7 @@ class AgentHost:
         self._inbox.close(Refusal.FENCED)
         self._suspension.close(self._closed)
         self._runs.give_up(PeerUnreachable(agent=self._seat.name, reason=self._closed))
+        self._around.superseded(self._closed)
 
     def _end(self, run: RunId, ending: Ending, reason: str) -> None:
         """End a run that the core cannot end, unless it has ended."""

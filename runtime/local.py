@@ -19,7 +19,7 @@ from .control import AgentControl, Controls
 from .errors import ChannelClosed
 from .host import AgentHost, Seat, Surroundings
 from .journal.fleet_log import FleetLog
-from .notes import NotePoster
+from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
@@ -176,7 +176,7 @@ class LocalSystem:
         self._post = LocalPost(self._hosts, self._supervisor)
         self.approvals = LocalApprovals(self._hosts, self._post)
         self.control = self._post.control
-        self._notes = NotePoster(self._post, clock)
+        self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
         self._around = Surroundings(LocalLink(self._supervisor), self._post, clock, self._log)
         if self._commands is not None:
             await self._commands.open(partial(perform, self._supervisor))

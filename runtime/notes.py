@@ -9,18 +9,21 @@ from ..protocols.mail import Kind
 from .ports import Clock, PostOffice
 from .sender import Sender
 
-__all__ = ("NotePoster",)
+__all__ = ("FIRST", "NotePoster")
 
 log = logging.getLogger(__name__)
+
+FIRST = Incarnation(1)
+"""The epoch of a Supervisor that follows no other."""
 
 
 class NotePoster:
     """Sends notes in the loop it was made in; may be called from any thread, returns at once."""
 
-    def __init__(self, post: PostOffice, clock: Clock) -> None:
-        """Take the running loop."""
+    def __init__(self, post: PostOffice, clock: Clock, epoch: Incarnation = FIRST) -> None:
+        """Take the running loop. `epoch` numbers the Supervisors of a fleet: mailboxes know copies by it."""
         self._loop = asyncio.get_running_loop()
-        self._sender = Sender(SUPERVISOR, Incarnation(1), post, clock)
+        self._sender = Sender(SUPERVISOR, epoch, post, clock)
         self._tasks: set[asyncio.Task[None]] = set()
 
     def __call__(self, agent: AgentId, text: str) -> None:

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Container
 from dataclasses import replace
 
-from ..protocols.ids import AgentId, MessageId
+from ..protocols.ids import AgentId, Incarnation, MessageId
+from .errors import Fenced
 from .journal.stream_writer import StreamWriter
 from .ports import Clock
 from .records import AgentRecord, Happened, Past, encode_record, replay, snapshot_of
@@ -60,6 +61,10 @@ class Recorder:
     def note(self) -> str:
         """Why the agent waits here, for people; empty while it does not."""
         return self._writer.note
+
+    def fenced(self, incarnation: Incarnation) -> Fenced:
+        """That this life, says the Supervisor, is over."""
+        return Fenced(stream=self._writer.stream, incarnation=incarnation, newest=incarnation + 1)
 
     def happened(self, event: Event, moved: Moved) -> None:
         """Take one event, and what it led to."""

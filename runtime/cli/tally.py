@@ -103,7 +103,7 @@ class Tally:
                 self.errors[notice.run] = str(notice.data.get("error", ""))
             case NoticeType.AGENT, "admitted":
                 self.gone.pop(notice.agent, None)
-            case NoticeType.AGENT, "died" | "failed":
+            case NoticeType.AGENT, "died" | "failed" if not notice.data.get("restarts"):
                 self._died(notice)
             case NoticeType.STEP, "stall":
                 self.stalls.append(notice)

@@ -19,6 +19,7 @@ class StreamWriter:
 
     Attributes:
         stream: The stream's name.
+        incarnation: The life that writes.
         note: Why it waits, for people; empty while it does not.
     """
 
@@ -27,7 +28,7 @@ class StreamWriter:
         self.stream = stream
         self.note = ""
         self._journal = journal
-        self._incarnation = incarnation
+        self.incarnation = incarnation
         self._clock = clock
         self._next = 1
         self._turn = asyncio.Lock()
@@ -39,7 +40,7 @@ class StreamWriter:
             Fenced: A newer life has it.
             JournalUnavailable: It cannot be reached.
         """
-        records = await self._journal.open(self.stream, self._incarnation)
+        records = await self._journal.open(self.stream, self.incarnation)
         self._next = records[-1].number + 1 if records else 1
         return records
 
@@ -53,7 +54,7 @@ class StreamWriter:
         async with self._turn:
             while True:
                 try:
-                    await self._journal.append(self.stream, self._incarnation, self._next, records, snapshot=snapshot)
+                    await self._journal.append(self.stream, self.incarnation, self._next, records, snapshot=snapshot)
                 except JournalUnavailable as error:  # the same bytes under the same numbers are asked for again
                     if not self.note:
                         log.warning("%s waits for its journal: %s", self.stream, error)

@@ -9,6 +9,7 @@ from typing import Protocol
 
 from ...protocols.codec import decode, encode
 from ...protocols.errors import FleetError
+from ...protocols.ids import Incarnation
 from ..errors import RecordInvalid
 from ..journal.stream_writer import StreamWriter
 from ..ports import Clock
@@ -69,11 +70,13 @@ class JournaledCommands:
 
     Attributes:
         replaying: As in `CommandLog`.
+        epoch: Number of the process that writes: each that goes on with the accounts has a higher one.
     """
 
     def __init__(self, writer: StreamWriter, clock: Clock) -> None:
         """Nothing is read or written before `open`."""
         self.replaying = False
+        self.epoch = Incarnation(writer.incarnation)
         self._writer = writer
         self._clock = clock
         self._lock = Lock()

@@ -309,7 +309,7 @@ class Supervisor:
     def _fenced(self, asked: CheckIn) -> Stop:
         reason = wording.fenced(asked, self._roster.latest(asked.agent))
         self._tell(NoticeType.AGENT, "fenced", asked.agent, reason, {"incarnation": asked.incarnation})
-        return Stop(reason)
+        return Stop(reason, fenced=True)
 
     def _path(self, agent: AgentId) -> Path:
         return (*self._ledger.root, agent)
