@@ -64,6 +64,10 @@ SPENT = (Limit.TOKENS, Limit.FLEET_TOKENS)
 """Limits after which an agent can make no more model calls."""
 
 
+def stay(_: str) -> None:
+    """Nothing follows from the end of a life: its process has others."""
+
+
 @dataclass(frozen=True)
 class Surroundings:
     """What a system gives its hosts.
@@ -80,7 +84,7 @@ class Surroundings:
     post: PostOffice
     clock: Clock
     log: FleetLog | None = None
-    superseded: Callable[[str], None] = log.info
+    superseded: Callable[[str], None] = stay
 
 
 class AgentHost:
