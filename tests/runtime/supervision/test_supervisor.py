@@ -214,9 +214,9 @@ def test_a_life_that_is_over_is_told_to_stop() -> None:
     house.supervisor.admit(BOB, ANA, None, 3)
     old = house.supervisor.check_in(asking())
     unknown = house.supervisor.check_in(asking(AgentId("eve")))
-    assert dead == Stop("Life 1 of 'bob' was found dead (killed): it is fenced.")
-    assert old == Stop("Life 1 of 'bob' is not the latest, 2: it is fenced.")
-    assert unknown == Stop("'eve' was never admitted to this fleet: it is fenced.")
+    assert dead == Stop("Life 1 of 'bob' was found dead (killed): it is fenced.", fenced=True)
+    assert old == Stop("Life 1 of 'bob' is not the latest, 2: it is fenced.", fenced=True)
+    assert unknown == Stop("'eve' was never admitted to this fleet: it is fenced.", fenced=True)
     assert house.account("bob").reserved == 0
     assert house.events()[-1] == ("agent", "fenced", "eve")
 
