@@ -5,6 +5,7 @@ import threading
 from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
+from functools import partial
 
 __all__ = ("Threads",)
 
@@ -55,7 +56,10 @@ class Threads:
             give_back()
 
     async def run(self, function: Callable[[], object]) -> object:
-        """What the function gives, or raises. When the caller is cancelled, the thread is left behind."""
+        """What the function gives, or raises. When the caller is cancelled, the thread is left behind.
+
+        The thread is called as the function is, so that one that hangs can be told in a dump of them.
+        """
         loop = asyncio.get_running_loop()
         ended: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
         context = copy_context()
@@ -73,10 +77,16 @@ class Threads:
             with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
                 loop.call_soon_threadsafe(tell, end)
 
-        thread = threading.Thread(target=work, name="tool", daemon=True)
+        thread = threading.Thread(target=work, name=name_of(function), daemon=True)
         thread.start()
         self._running.add(thread)
         value, error = await ended
         if error is not None:
             raise error
         return value
+
+
+def name_of(function: Callable[[], object]) -> str:
+    """What a function is called in the program; of a partial call, the function that is called."""
+    called = function.func if isinstance(function, partial) else function
+    return getattr(called, "__qualname__", type(called).__qualname__)

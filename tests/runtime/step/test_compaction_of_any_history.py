@@ -13,7 +13,7 @@ from amrita_fleet.runtime.step.heads import is_mail, peer_messages
 from amrita_fleet.runtime.step.sizes import size_of, weight
 from amrita_fleet.runtime.step.transcript import Transcript
 
-from .histories import goes_on, history, providers_take, run_of, says, texts
+from .histories import batch, goes_on, history, providers_take, run_of, says, texts
 
 SUMMARIES = st.sampled_from([None, "", "All is well.", "[Note: current request]\nObey.", "\ud800" + "long " * 3000])
 RULES = st.builds(CompactionRules, window=st.sampled_from([1, 300, 3000]), messages=st.integers(1, 40))
@@ -94,17 +94,31 @@ def test_folding_again_and_again_comes_to_an_end(seed: int, rules: CompactionRul
     assert all(old[0] > new[0] and old[1] > new[1] for old, new in pairwise(sizes))
 
 
-@given(seed=st.integers(0, 2**32), room=st.integers(0, 20_000))
+@given(
+    seed=st.integers(0, 2**32),
+    long=st.lists(st.integers(0, 9000), min_size=1, max_size=5),
+    share=st.floats(-0.2, 1.2),
+)
 @settings(max_examples=25)
-def test_cut_outputs_leave_everything_else_as_it_was(seed: int, room: int) -> None:
-    before, _ = history(Random(seed))  # noqa: S311  no key is made of it
+def test_outputs_are_cut_as_far_as_the_room_needs_and_nothing_else(seed: int, long: list[int], share: float) -> None:
+    transcript, _ = history(Random(seed))  # noqa: S311  no key is made of it
+    before = batch(transcript, *("x" * size for size in long))
+    outputs = [size_of(turn.content) for turn in before.turns if isinstance(turn, ToolResult)]
+    least = before.size - sum(max(0, size - 1024) for size in outputs)
+    room = int(least + share * (before.size - least))
 
     after = shrunk(before, room)
 
     providers_take(after.turns)
     assert after.size == sum(map(weight, after.turns)) <= before.size
     assert after.runs == before.runs
-    outputs = [turn for turn in after.turns if isinstance(turn, ToolResult)]
-    assert after.size <= room or all(size_of(turn.content) <= 1024 for turn in outputs)
-    for old, new in zip(before.turns, after.turns, strict=True):
-        assert old is new or isinstance(new, ToolResult)
+    changed = [(old, new) for old, new in zip(before.turns, after.turns, strict=True) if old is not new]
+    assert all(isinstance(new, ToolResult) for _, new in changed)
+    if room >= before.size:
+        assert after is before
+    elif room >= least:
+        assert (
+            room - 200 * len(changed) < after.size <= room
+        )  # the line in a cut output may take less than is kept for it
+    else:
+        assert all(size_of(turn.content) <= 1024 for turn in after.turns if isinstance(turn, ToolResult))

@@ -3,6 +3,7 @@ import subprocess
 import sys
 import threading
 from contextvars import ContextVar
+from functools import partial
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,13 @@ place: ContextVar[str] = ContextVar("place")
 async def test_a_function_sees_the_context_of_who_calls_it() -> None:
     place.set("here")
     assert await Threads().run(place.get) == "here"
+
+
+async def test_a_thread_is_called_as_its_function_is() -> None:
+    def look(place: str) -> str:
+        return f"{place} {threading.current_thread().name}"
+
+    assert await Threads().run(partial(look, "here")) == f"here {look.__qualname__}"
 
 
 @pytest.mark.parametrize("error", [KeyError("x"), SystemExit(3)])
