@@ -1,25 +1,49 @@
 """An agent's actor: thin methods around an `AgentHost`. It is never decorated; `system.py` makes it a Ray class."""
 
 import asyncio
+from typing import NamedTuple
 
 import ray
 
 from ..protocols.codec import encode
-from ..protocols.ids import RunId
+from ..protocols.ids import SUPERVISOR, RunId
 from ..runtime.agent import Agent
 from ..runtime.clock import SystemClock
 from ..runtime.config import set_config
 from ..runtime.containment import contained
 from ..runtime.host import AgentHost, Seat, Surroundings
+from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.tools.served import served_tools
 from ..runtime.tools.tool import Tool
 from .approvals import ApprovalHolder
-from .channel import CONTROL, RayPost
+from .channel import CONTROL, RayPost, namespace
 from .control import Controlled
+from .journal import JournalActor, RayJournal
 from .link import AgentsDesk, RayLink
+from .replaced import Replaced, give_way
 from .tool_server_link import RayToolServers, ToolServersDesk
 
-__all__ = ("AgentActor",)
+__all__ = ("AgentActor", "Ties")
+
+
+class Ties(NamedTuple):
+    """What binds an agent's actor to its fleet.
+
+    Attributes:
+        fleet: The fleet's name.
+        desk: The Supervisor's actor.
+        journal: The journal's; None: the fleet has none, and nothing follows an actor that dies.
+    """
+
+    fleet: str
+    desk: type[AgentsDesk]
+    journal: type[JournalActor] | None
+
+    def surroundings(self) -> Surroundings:
+        """The ports of a host, in this process."""
+        link = RayLink(Replaced(self.desk, SUPERVISOR, self.fleet, again=self.journal is not None))
+        log = None if self.journal is None else FleetLog(RayJournal(self.journal, self.fleet), self.fleet)
+        return Surroundings(link, RayPost(namespace(self.fleet), link.find), SystemClock(), log, give_way)
 
 
 class AgentActor(ApprovalHolder, Controlled):
@@ -31,13 +55,12 @@ class AgentActor(ApprovalHolder, Controlled):
     4. `close` ends the host. The process ends when its owner kills it.
     """
 
-    def __init__(self, agent: Agent, seat: Seat, desk: type[AgentsDesk], namespace: str) -> None:
+    def __init__(self, agent: Agent, seat: Seat, ties: Ties) -> None:
         """Keep what `open` needs."""
         super().__init__(seat.name)
         self._agent = agent
         self._seat = seat
-        self._desk = desk
-        self._namespace = namespace
+        self._ties = ties
         self._closed = asyncio.Event()
 
     @ray.method(concurrency_group=CONTROL)
@@ -47,14 +70,16 @@ class AgentActor(ApprovalHolder, Controlled):
 
     @ray.method
     async def open(self, servers: type[ToolServersDesk] | None) -> None:
-        """Begin to live, in a loop that no tool can end. `servers` runs the node's MCP servers, if it needs one."""
+        """Begin to live, or go on, in a loop that no tool can end; nobody reaches the host before.
+
+        `servers` runs the node's MCP servers, if it needs one.
+        """
         asyncio.get_running_loop().set_task_factory(contained)
         set_config(self._agent.config)
-        link = RayLink(self._desk)
-        post = RayPost(self._namespace, link.find)
         tools = () if servers is None else await self._served(servers)
-        self._host = AgentHost(self._agent, self._seat, Surroundings(link, post, SystemClock()), tools)
-        await self._host.open()
+        host = AgentHost(self._agent, self._seat, self._ties.surroundings(), tools)
+        await host.open()
+        self._host = host
 
     async def _served(self, servers: type[ToolServersDesk]) -> tuple[Tool, ...]:
         holder = self._seat.name, self._seat.incarnation

@@ -57,6 +57,10 @@ class RayApprovals:
     async def _pending(self, agent: AgentId) -> tuple[Approval, ...] | None:
         """What one agent holds; None when it does not say."""
         try:
+            await self._post.handle(agent)
+        except (ChannelClosed, PeerUnreachable):  # it has no process, which could hold something
+            return ()
+        try:
             async with asyncio.timeout(PATIENCE):
                 held = await self._post.ask(agent, lambda handle: holder(handle).pending.remote())
         except ChannelClosed:  # it has just died, and with it what it held

@@ -9,8 +9,10 @@ from ray.util import list_named_actors
 from ..protocols.ids import SUPERVISOR
 from ..runtime.errors import SystemUnavailable
 from ..runtime.system import Progress, SpawnOrder
+from .channel import NAMESPACE, namespace
 from .connection import RUNNING, choose, connection
-from .steering import NAMESPACE, Steering, namespace
+from .replaced import Replaced
+from .steering import Steering
 from .supervisor import SupervisorActor
 
 __all__ = ("AttachedSystem",)
@@ -42,7 +44,7 @@ class AttachedSystem(Steering):
         except BaseException:
             await to_thread.run_sync(connection().leave)
             raise
-        self._reach(self.fleet, supervisor)
+        self._reach(self.fleet, Replaced(supervisor, SUPERVISOR, self.fleet, again=False))
         self._opened = True
 
     async def close(self) -> None:

@@ -15,7 +15,10 @@ from ..runtime.errors import ChannelClosed, PeerUnreachable
 from ..runtime.host import AgentHost
 from .errors import translated
 
-__all__ = ("CONTROL", "MAIL", "Find", "RayPost", "Receiver", "actor_name")
+__all__ = ("CONTROL", "MAIL", "NAMESPACE", "Find", "RayPost", "Receiver", "actor_name", "namespace")
+
+NAMESPACE = "amrita-"
+"""What Ray's namespace of a fleet begins with; the fleet's name follows."""
 
 MAIL = "mail"
 CONTROL = "control"
@@ -26,6 +29,11 @@ T = TypeVar("T")
 
 Find = Callable[[AgentId], Awaitable[AgentStatus]]
 """Gives an agent's row, or raises `AgentUnknown` with names like it."""
+
+
+def namespace(fleet: str) -> str:
+    """Ray's namespace of a fleet."""
+    return f"{NAMESPACE}{fleet}"
 
 
 def actor_name(agent: AgentId) -> str:
@@ -116,7 +124,11 @@ class RayPost:
                 return await call(await self.handle(agent))
             except ActorDiedError:
                 self.forget(agent)
+            try:
                 return await call(await self.handle(agent))
+            except ActorDiedError:  # Ray knows the dead one still
+                self.forget(agent)
+                raise PeerUnreachable(agent=agent, reason="it has just died") from None
 
     def keep(self, agent: AgentId, handle: type[Receiver]) -> None:
         """Know an agent's handle from now on."""
@@ -131,7 +143,8 @@ class RayPost:
 
         Raises:
             AgentUnknown: There is no such agent.
-            ChannelClosed: It is being spawned or has died, or this post office is closed.
+            ChannelClosed: It has died, or this post office is closed.
+            PeerUnreachable: It has no process now: it is being spawned or restarted, or it has just died.
         """
         if self._closed:
             raise ChannelClosed(agent=agent, reason="the fleet is closed")
@@ -141,7 +154,8 @@ class RayPost:
                 found = await asyncio.to_thread(look_up, actor_name(agent), self._namespace)
             except ValueError:  # Ray knows no actor of that name
                 row = await self._find(agent)
-                reason = f"it died: {row.note.rstrip('.')}" if row.phase == DEAD else "it does not live"
-                raise ChannelClosed(agent=agent, reason=reason) from None
+                if row.phase != DEAD:
+                    raise PeerUnreachable(agent=agent, reason="it has no process now") from None
+                raise ChannelClosed(agent=agent, reason=f"it died: {row.note.rstrip('.')}") from None
             self.keep(agent, found)
         return self._handles[agent]

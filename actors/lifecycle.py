@@ -2,8 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Iterable
-from contextlib import suppress
+from collections.abc import Awaitable, Generator, Iterable
+from contextlib import contextmanager, suppress
 from typing import Any, TypeAlias, cast
 
 import ray
@@ -16,17 +16,29 @@ from ..protocols.ids import SUPERVISOR
 from ..runtime.agent import Agent
 from ..runtime.errors import ChannelClosed, SystemUnavailable
 from ..runtime.host import Seat
-from .agent import AgentActor
-from .channel import CONTROL, MAIL, actor_name
-from .errors import translate, translated
+from .agent import AgentActor, Ties
+from .channel import CONTROL, MAIL, actor_name, namespace
+from .errors import death, translate, translated
+from .journal import JOURNAL, READ, JournalActor, JournalPlace
 from .link import CHECK_IN, SETTLE
 from .placement import Place
-from .steering import namespace
 from .supervisor import WATCH, SupervisorActor
 from .tool_servers import ToolServersActor
 from .tool_servers import actor_name as tool_servers_name
 
-__all__ = ("create_agent", "create_supervisor", "create_tool_servers", "end", "end_all", "ready")
+__all__ = (
+    "RETRY_PAUSE",
+    "Lasting",
+    "create_agent",
+    "create_journal",
+    "create_supervisor",
+    "create_tool_servers",
+    "death_of",
+    "end",
+    "end_all",
+    "kill",
+    "ready",
+)
 
 log = logging.getLogger(__name__)
 
@@ -39,6 +51,9 @@ CLOSE_PATIENCE = 2.0
 DEATH_PATIENCE = 10.0
 """Seconds to wait until Ray says that what was killed is dead."""
 
+RETRY_PAUSE = 0.5
+"""Seconds between two tries to hear from an actor that does not answer."""
+
 DEATH_PAUSE = 0.02
 """Seconds between two looks whether it is."""
 
@@ -49,6 +64,10 @@ NEVER_AGAIN: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0, "enable
 Agents = cast(
     "ActorClass[AgentActor]",
     cast("Any", ray.remote)(concurrency_groups={MAIL: 64, CONTROL: 64})(AgentActor),
+)
+Journals = cast(
+    "ActorClass[JournalActor]",
+    cast("Any", ray.remote)(concurrency_groups={READ: 64, CONTROL: 64})(JournalActor),
 )
 Supervisors = cast(
     "ActorClass[SupervisorActor]",
@@ -61,33 +80,62 @@ ToolServers = cast(
     cast("Any", ray.remote)(concurrency_groups={CONTROL: 64})(ToolServersActor),
 )
 
-Actor: TypeAlias = type[AgentActor] | type[SupervisorActor] | type[ToolServersActor]
+Lasting: TypeAlias = type[JournalActor] | type[SupervisorActor]
+"""Handles of those that a fleet has one of, and that may be made anew."""
+
+Actor: TypeAlias = Lasting | type[AgentActor] | type[ToolServersActor]
 """A handle: to a type checker the class, so that `handle.method.remote(...)` is typed."""
 
 
-def create_supervisor(fleet: str, limit: int | None) -> type[SupervisorActor]:
+def create_journal(fleet: str, place: JournalPlace, *, create: bool) -> type[JournalActor]:
+    """Make the actor of a fleet's journal: on this process's node, and where it is a file nowhere else. It blocks.
+
+    `create`: whether a missing file becomes a journal.
+
+    Raises:
+        SystemUnavailable: There is a fleet of this name.
+    """
+    options = Journals.options(name=JOURNAL, **here(fleet, soft=not place.local))
+    with unique(fleet):
+        return cast("type[JournalActor]", options.remote(place.url, create))
+
+
+def create_supervisor(fleet: str, limit: int | None, journal: type[JournalActor] | None) -> type[SupervisorActor]:
     """Make a fleet's Supervisor, on this process's node if it can be. It blocks.
 
     Raises:
         SystemUnavailable: There is a fleet of this name.
     """
-    space = namespace(fleet)
-    here = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=True)
-    options = Supervisors.options(name=SUPERVISOR, namespace=space, num_cpus=0, scheduling_strategy=here, **NEVER_AGAIN)
+    options = Supervisors.options(name=SUPERVISOR, **here(fleet, soft=True))
+    with unique(fleet):
+        return cast("type[SupervisorActor]", options.remote(fleet, limit, journal))
+
+
+def here(fleet: str, *, soft: bool) -> dict[str, Any]:
+    """Options of an actor that belongs on this process's node; `soft`: or on another one if that cannot be."""
+    node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=soft)
+    return {"namespace": namespace(fleet), "num_cpus": 0, "scheduling_strategy": node, **NEVER_AGAIN}
+
+
+@contextmanager
+def unique(fleet: str) -> Generator[None, None, None]:
+    """Around the making of an actor of which a fleet has one.
+
+    Raises:
+        SystemUnavailable: There is a fleet of this name.
+    """
     try:
-        return cast("type[SupervisorActor]", options.remote(fleet, limit, space))
+        yield
     except ActorAlreadyExistsError:
         reason = f"a fleet named {fleet!r} runs there already: choose another name."
         raise SystemUnavailable(system="ray", reason=reason) from None
 
 
-def create_agent(
-    fleet: str, agent: Agent, seat: Seat, supervisor: type[SupervisorActor], place: Place
-) -> type[AgentActor]:
+def create_agent(ties: Ties, agent: Agent, seat: Seat, place: Place) -> type[AgentActor]:
     """Make an agent's actor, which lives as long as the handle. It blocks."""
-    space = namespace(fleet)
+    space = namespace(ties.fleet)
     options = Agents.options(name=actor_name(seat.name), namespace=space, num_cpus=0, **place, **NEVER_AGAIN)
-    return cast("type[AgentActor]", options.remote(agent, seat, supervisor, space))
+    return cast("type[AgentActor]", options.remote(agent, seat, ties))
 
 
 def create_tool_servers(fleet: str, node: str) -> type[ToolServersActor]:
@@ -129,10 +177,34 @@ async def end(actor: Actor) -> None:
     with suppress(TimeoutError, RayError):  # blocked or dead already: it is killed either way
         async with asyncio.timeout(CLOSE_PATIENCE):
             await close(actor)
+    await kill(actor)
+
+
+async def kill(actor: Actor) -> None:
+    """Kill an actor, and wait until it is dead."""
     await to_thread.run_sync(cast("Any", ray.kill), actor)
     with suppress(TimeoutError):
         async with asyncio.timeout(DEATH_PATIENCE):
             await dead(actor)
+
+
+async def death_of(actor: type[AgentActor] | Lasting, name: str) -> str | None:
+    """Wait until an actor's process dies, and give why; None when it closed in good order, or nobody can know.
+
+    `name` is what it is called in the log.
+    """
+    while True:
+        try:
+            await actor.closed.remote()
+        except ActorUnavailableError:  # soon it answers again, or is known to be dead
+            await asyncio.sleep(RETRY_PAUSE)
+        except ActorDiedError as error:
+            return death(error)
+        except RayError as error:
+            log.warning("the death of %s would go unnoticed: %s", name, error)
+            return None
+        else:
+            return None
 
 
 async def end_all(actors: Iterable[Actor]) -> None:

@@ -10,10 +10,11 @@ import ray
 
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
+from ..protocols.ids import AgentId, Incarnation
 from ..protocols.notices import Notice
 from .channel import CONTROL
-from .errors import translated
+from .journal import JournalActor
+from .replaced import Replaced
 
 __all__ = ("CHECK_IN", "SETTLE", "AgentsDesk", "AgentsSupervisor", "RayLink")
 
@@ -53,11 +54,11 @@ class AgentsSupervisor(Protocol):
 class AgentsDesk(ABC):
     """What agents may ask of the Supervisor. Protocol values travel as the codec's bytes. `SupervisorActor` answers."""
 
-    def __init__(self, fleet: str, limit: int | None, namespace: str) -> None:
+    def __init__(self, fleet: str, limit: int | None, journal: type[JournalActor] | None) -> None:
         """Keep what `open` needs."""
         self._fleet = fleet
         self._limit = limit
-        self._namespace = namespace
+        self._journal = journal
 
     @property
     @abstractmethod
@@ -68,20 +69,28 @@ class AgentsDesk(ABC):
             PeerUnreachable: It is still being started; the caller may try again.
         """
 
+    @abstractmethod
+    async def _written(self) -> None:
+        """Wait until what was asked so far is in the journal, if there is one: no answer goes out before."""
+
     @ray.method(concurrency_group=CHECK_IN)
     async def check_in(self, asked: bytes) -> bytes:
         """Take a `CheckIn`, give a `Directive`."""
-        return encode(self._supervisor.check_in(decode(asked, CheckIn)))
+        directive = self._supervisor.check_in(decode(asked, CheckIn))
+        await self._written()
+        return encode(directive)
 
     @ray.method(concurrency_group=SETTLE)
     async def settle(self, settlement: bytes) -> None:
         """Take a `Settlement`."""
         self._supervisor.settle(decode(settlement, Settlement))
+        await self._written()
 
     @ray.method(concurrency_group=SETTLE)
     async def report(self, status: bytes, notices: bytes) -> None:
         """Take an `AgentStatus` and the notices that led to it."""
         self._supervisor.report(decode(status, AgentStatus), decode(notices, tuple[Notice, ...]))
+        await self._written()
 
     @ray.method(concurrency_group=CONTROL)
     async def peers(self, agent: AgentId) -> bytes:
@@ -97,8 +106,8 @@ class AgentsDesk(ABC):
 class RayLink:
     """An agent's way to its Supervisor: the port `SupervisorLink`, and the look-up of peers."""
 
-    def __init__(self, desk: type[AgentsDesk]) -> None:
-        """Keep the Supervisor's handle."""
+    def __init__(self, desk: Replaced[type[AgentsDesk]]) -> None:
+        """Keep the way to the Supervisor's actor."""
         self._desk = desk
 
     async def check_in(self, asked: CheckIn) -> Directive:
@@ -107,8 +116,7 @@ class RayLink:
         Raises:
             FleetError: The Supervisor cannot be reached.
         """
-        with translated(SUPERVISOR):
-            answer = await self._desk.check_in.remote(encode(asked))
+        answer = await self._desk.ask(lambda desk: desk.check_in.remote(encode(asked)))
         return decode(answer, cast("type[Directive]", Directive))
 
     async def settle(self, settlement: Settlement) -> None:
@@ -117,8 +125,7 @@ class RayLink:
         Raises:
             FleetError: The Supervisor cannot be reached.
         """
-        with translated(SUPERVISOR):
-            await self._desk.settle.remote(encode(settlement))
+        await self._desk.ask(lambda desk: desk.settle.remote(encode(settlement)))
 
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         """Tell how the agent is.
@@ -126,8 +133,7 @@ class RayLink:
         Raises:
             FleetError: The Supervisor cannot be reached.
         """
-        with translated(SUPERVISOR):
-            await self._desk.report.remote(encode(status), encode(notices))
+        await self._desk.ask(lambda desk: desk.report.remote(encode(status), encode(notices)))
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
         """The other agents.
@@ -135,8 +141,7 @@ class RayLink:
         Raises:
             FleetError: The Supervisor cannot be reached.
         """
-        with translated(SUPERVISOR):
-            return decode(await self._desk.peers.remote(agent), tuple[AgentStatus, ...])
+        return decode(await self._desk.ask(lambda desk: desk.peers.remote(agent)), tuple[AgentStatus, ...])
 
     async def find(self, agent: AgentId) -> AgentStatus:
         """An agent's row.
@@ -145,5 +150,4 @@ class RayLink:
             AgentUnknown: There is none of that name; the error has names like it.
             FleetError: The Supervisor cannot be reached.
         """
-        with translated(SUPERVISOR):
-            return decode(await self._desk.find.remote(agent), AgentStatus)
+        return decode(await self._desk.ask(lambda desk: desk.find.remote(agent)), AgentStatus)

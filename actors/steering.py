@@ -7,12 +7,10 @@ from collections.abc import Awaitable, Callable
 from functools import partial
 from typing import TypeVar, cast
 
-from ray.exceptions import ActorUnavailableError
-
 from ..protocols.checkin import DEAD, AgentStatus
 from ..protocols.codec import decode
 from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
+from ..protocols.ids import AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from ..runtime.approvals import ApprovalPort
@@ -22,31 +20,24 @@ from ..runtime.supervision.account import Account
 from ..runtime.system import STOP_PATIENCE, Stopped
 from .agent import AgentActor
 from .approvals import RayApprovals
-from .channel import RayPost
+from .channel import RayPost, namespace
 from .control import RayControl
-from .errors import translated
-from .link import RayLink
+from .lifecycle import RETRY_PAUSE
+from .link import AgentsDesk, RayLink
+from .replaced import Replaced
 from .supervisor import SupervisorActor
 
-__all__ = ("NAMESPACE", "RETRY_PAUSE", "Steering", "namespace")
+__all__ = ("Steering",)
 
 log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
-NAMESPACE = "amrita-"
-"""What Ray's namespace of a fleet begins with; the fleet's name follows."""
-
 STATUS_PATIENCE = 1.0
 """Seconds an agent has to say how it is; after that its last report counts."""
 
-RETRY_PAUSE = 0.5
-"""Seconds between two tries to hear from an actor that does not answer."""
-
-
-def namespace(fleet: str) -> str:
-    """Ray's namespace of a fleet."""
-    return f"{NAMESPACE}{fleet}"
+SUPERVISOR_PATIENCE = 60.0
+"""Seconds to wait for a Supervisor whose process died until another one has taken over."""
 
 
 class Steering:
@@ -63,35 +54,51 @@ class Steering:
     post: RayPost
     approvals: ApprovalPort
     control: Controls
-    _handle: type[SupervisorActor] | None = None
+    _way: Replaced[type[SupervisorActor]] | None = None
 
-    def _reach(self, fleet: str, supervisor: type[SupervisorActor]) -> None:
+    def _reach(self, fleet: str, way: Replaced[type[SupervisorActor]]) -> None:
         """Take hold of a fleet."""
-        self._handle = supervisor
-        self.post = RayPost(namespace(fleet), RayLink(supervisor).find)
+        self._way = way
+        self.post = RayPost(namespace(fleet), RayLink(cast("Replaced[type[AgentsDesk]]", way)).find)
         self.approvals = RayApprovals(self.post, self._living)
         self.control = partial(RayControl, self.post)
 
     def _let_go(self) -> None:
         """Make no more calls: without a connection, a call on a handle would start a new Ray."""
-        self._handle = None
+        self._way = None
         self.post.close()
 
     @property
-    def _supervisor(self) -> type[SupervisorActor]:
-        """The Supervisor's handle.
+    def _supervisor(self) -> Replaced[type[SupervisorActor]]:
+        """The way to the Supervisor.
 
         Raises:
             FleetClosed: The system has let go of the fleet.
         """
-        if self._handle is None:
+        if self._way is None:
             raise FleetClosed(fleet=self.fleet, stage="closed")
-        return self._handle
+        return self._way
+
+    async def _ask_supervisor(self, call: Callable[[type[SupervisorActor]], Awaitable[T]]) -> T:
+        """Ask what may be asked twice: while another Supervisor takes over for one that died, it is waited for.
+
+        Raises:
+            FleetClosed: The system has let go of the fleet.
+            ChannelClosed: The Supervisor is dead for good.
+            PeerUnreachable: It does not answer.
+        """
+        patience = asyncio.get_running_loop().time() + SUPERVISOR_PATIENCE
+        while True:
+            try:
+                return await self._supervisor.ask(call)
+            except PeerUnreachable:
+                if not self._supervisor.again or asyncio.get_running_loop().time() > patience:
+                    raise
+            await asyncio.sleep(RETRY_PAUSE)
 
     async def admit_user(self) -> Incarnation:
         """A new life of the person who sends."""
-        with translated(SUPERVISOR):
-            return await self._supervisor.admit_user.remote(os.getpid())
+        return await self._ask_supervisor(lambda supervisor: supervisor.admit_user.remote(os.getpid()))
 
     async def start(self, agent: AgentId, task: str, time_limit: float | None, said: tuple[str, ...] = ()) -> RunId:
         """Queue a run; `said` is what the user added to the task.
@@ -110,15 +117,13 @@ class Steering:
         Raises:
             AgentUnknown: There is no such agent.
             RunUnknown: It has no such run, or it ended too long ago.
-            ChannelClosed: The agent died before it ended.
+            ChannelClosed: The agent died before it ended, and is not restarted.
         """
-        with translated(agent):
-            actor = cast("type[AgentActor]", await self.post.handle(agent))
-            while True:
-                try:
-                    return decode(await actor.outcome.remote(run), Outcome)
-                except ActorUnavailableError:  # soon it is back, or known to be dead
-                    await asyncio.sleep(RETRY_PAUSE)
+        while True:
+            try:
+                return decode(await self._ask(agent, lambda actor: actor.outcome.remote(run)), Outcome)
+            except PeerUnreachable:  # soon it is back, or lives again, or is known to be dead
+                await asyncio.sleep(RETRY_PAUSE)
 
     async def stop(self, agents: tuple[AgentId, ...], reason: str) -> Stopped:
         """Stop agents and those below them; none given: all.
@@ -126,8 +131,7 @@ class Steering:
         Raises:
             AgentUnknown: There is no such agent; nobody is stopped.
         """
-        with translated(SUPERVISOR):
-            named = await self._supervisor.stop.remote(list(agents), reason)
+        named = await self._ask_supervisor(lambda supervisor: supervisor.stop.remote(list(agents), reason))
         stopped = await asyncio.gather(*(self._stop(agent, reason) for agent in named))
         return Stopped.of(zip(named, stopped, strict=True))
 
@@ -152,8 +156,7 @@ class Steering:
             AgentUnknown: There is no such agent.
             PeerUnreachable: Some could not be told; the others were. It can be asked for again.
         """
-        with translated(SUPERVISOR):
-            named = await self._supervisor.pause.remote([agent], reason)
+        named = await self._ask_supervisor(lambda supervisor: supervisor.pause.remote([agent], reason))
         failures = list(filter(None, await asyncio.gather(*(self._pause(name, reason) for name in named))))
         if failures:
             names = ", ".join(failure.agent for failure in failures)
@@ -171,16 +174,18 @@ class Steering:
 
     async def statuses(self) -> tuple[AgentStatus, ...]:
         """One row for each agent; those that live are asked for what only they know now."""
-        with translated(SUPERVISOR):
-            said = await asyncio.gather(*map(self._status, await self._living()))
-            fresh = [status for status in said if status is not None]
-            return decode(await self._supervisor.statuses.remote(fresh), tuple[AgentStatus, ...])
+        said = await asyncio.gather(*map(self._status, await self._living()))
+        fresh = [status for status in said if status is not None]
+        return await self._rows(fresh)
+
+    async def _rows(self, fresh: list[bytes]) -> tuple[AgentStatus, ...]:
+        """What the Supervisor knows of all, after it has taken these in."""
+        rows = await self._ask_supervisor(lambda supervisor: supervisor.statuses.remote(fresh))
+        return decode(rows, tuple[AgentStatus, ...])
 
     async def _living(self) -> tuple[AgentId, ...]:
         """Those of whom the Supervisor does not know that they are dead."""
-        with translated(SUPERVISOR):
-            rows = decode(await self._supervisor.statuses.remote([]), tuple[AgentStatus, ...])
-        return tuple(row.agent for row in rows if row.phase != DEAD)
+        return tuple(row.agent for row in await self._rows([]) if row.phase != DEAD)
 
     async def _status(self, agent: AgentId) -> bytes | None:
         """What an agent says of itself now; None when it says nothing, and what the Supervisor knows must do."""
@@ -192,13 +197,13 @@ class Steering:
 
     async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
         """Notices numbered above `after`, from the end if below 0; waits up to `wait` seconds while there are none."""
-        with translated(SUPERVISOR):
-            return decode(await self._supervisor.notices.remote(after, wait), tuple[Notice, ...])
+        found = await self._ask_supervisor(lambda supervisor: supervisor.notices.remote(after, wait))
+        return decode(found, tuple[Notice, ...])
 
     async def accounts(self) -> tuple[Account, ...]:
         """The Supervisor's accounts."""
-        with translated(SUPERVISOR):
-            return decode(await self._supervisor.accounts.remote(), tuple[Account, ...])
+        accounts = await self._ask_supervisor(lambda supervisor: supervisor.accounts.remote())
+        return decode(accounts, tuple[Account, ...])
 
     async def _ask(self, agent: AgentId, call: Callable[[type[AgentActor]], Awaitable[T]]) -> T:
         return await self.post.ask(agent, lambda handle: call(cast("type[AgentActor]", handle)))

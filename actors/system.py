@@ -5,27 +5,33 @@ import logging
 import os
 from collections.abc import Iterator
 from itertools import count
+from pathlib import Path
 from typing import cast
 
 import ray
 from anyio import to_thread
-from ray.exceptions import ActorDiedError, ActorUnavailableError, RayError
 
+from ..protocols.checkin import AgentStatus
+from ..protocols.codec import decode
 from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
+from ..runtime.errors import NameTaken, SystemUnavailable
 from ..runtime.host import Seat
+from ..runtime.ports import Journal
 from ..runtime.supervision.supervisor import Newcomer
 from ..runtime.supervision.wording import UNSPAWNED
 from ..runtime.system import Progress, SpawnOrder
-from .agent import AgentActor
+from .agent import AgentActor, Ties
 from .attached import AttachedSystem
 from .connection import LOCAL, choose, connection
-from .errors import death, translated
-from .lifecycle import create_agent, create_supervisor, end, end_all, ready
+from .journal import JOURNAL, JournalActor, JournalPlace, journal_place
+from .keeping import Kept
+from .lifecycle import RETRY_PAUSE, create_agent, create_journal, create_supervisor, death_of, end_all, kill, ready
 from .node_servers import NodeServers
 from .pickling import check_picklable
 from .placement import SLOT, Node, Place, cores, places, slots
-from .steering import RETRY_PAUSE, Steering
+from .steering import Steering
+from .supervisor import SupervisorActor
 
 __all__ = ("RaySystem", "attach_system", "open_system")
 
@@ -35,50 +41,56 @@ log = logging.getLogger(__name__)
 class RaySystem(Steering):
     """A fleet whose actors end with this process, or with `close`. It belongs to one event loop."""
 
-    def __init__(self, fleet: str, limit: int | None, address: str | None) -> None:
+    def __init__(self, fleet: str, limit: int | None, address: str | None, journal: JournalPlace | None = None) -> None:
         """Nothing runs before `open`.
 
         Args:
-            fleet: The fleet's name.
+            fleet: The fleet's name; with a journal that has a fleet of this name, that one is gone on with.
             limit: Tokens the fleet may spend; None: no limit.
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else a new cluster on this machine.
+            journal: Where everything is written that another process needs to go on. With it, agents whose process dies
+                are restarted, and so are the Supervisor and the journal's actor. None: nowhere, and nothing is.
         """
         self.fleet = fleet
-        self._limit = limit
         self._address = choose(address, LOCAL)
+        self._journal = None if journal is None else kept_journal(fleet, journal)
+        self._desk = kept_supervisor(fleet, limit, self._journal)
         # Handles that keep the actors alive: Ray ends an actor with its creator's last one.
         self._actors: dict[Seat, type[AgentActor]] = {}
+        self._orders: dict[AgentId, SpawnOrder] = {}
         self._watches: set[asyncio.Task[None]] = set()
         self._servers = NodeServers(fleet)
         self._opened = False
 
     async def open(self) -> None:
-        """Start or reach Ray, then start the Supervisor.
+        """Start or reach Ray, then start the journal's actor and the Supervisor.
 
         Raises:
             SystemUnavailable: Ray cannot be started or reached, or has a fleet of this name.
+            JournalUnavailable: The journal cannot be reached.
+            JournalInvalid: It is something else, or its records cannot be read.
         """
         await to_thread.run_sync(connection().join, self._address)
         try:
-            supervisor = await to_thread.run_sync(create_supervisor, self.fleet, self._limit)
-            self._reach(self.fleet, supervisor)
-            try:
-                await ready(supervisor.open.remote(), SUPERVISOR)
-            except BaseException:
-                await end(supervisor)
-                raise
+            if self._journal is not None:
+                await self._journal.open(again=True)
+            await self._desk.open(again=self._journal is not None)
         except BaseException:
+            if self._journal is not None:
+                await self._journal.close()
             await to_thread.run_sync(connection().leave)
             raise
+        self._reach(self.fleet, self._desk.way)
         self._opened = True
 
     async def close(self) -> None:
-        """End every agent, then the Supervisor, then Ray if it was started for this. Safe to call twice."""
+        """End every agent, the Supervisor, the journal, and Ray if it was started for this. Safe to call twice."""
         if not self._opened:
             return
         self._opened = False
         for watch in self._watches:
             watch.cancel()
+        await asyncio.gather(*self._watches, return_exceptions=True)
         try:
             while self._actors:  # a spawn that was cut short may still put one there
                 actors = tuple(self._actors.values())
@@ -93,7 +105,9 @@ class RaySystem(Steering):
             await self._servers.close()
         finally:
             try:
-                await end(self._supervisor)
+                await self._desk.close()
+                if self._journal is not None:
+                    await self._journal.close()
             finally:
                 self._let_go()
                 await to_thread.run_sync(connection().leave)
@@ -108,14 +122,14 @@ class RaySystem(Steering):
             Unpicklable: An agent cannot go to another process.
             SystemUnavailable: The cluster has too few slots, or an agent did not become ready.
             ToolServerFailed: An MCP server of an agent cannot be used.
+            PeerUnreachable: The Supervisor does not answer now.
+            JournalUnavailable: The journal cannot be reached.
         """
         for agent in {id(order.agent): order.agent for order in orders}.values():
             check_picklable(agent, "agent")
-        nodes = cast("list[Node]", await to_thread.run_sync(ray.nodes))
-        where = places(nodes, len(orders), await self._slots_taken(nodes, len(orders)))
-        with translated(SUPERVISOR):
-            newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
-            lives = await self._supervisor.admit.remote(newcomers, os.getpid())
+        nodes, where = await self._places(len(orders))
+        newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
+        lives = await self._supervisor.ask(lambda supervisor: supervisor.admit.remote(newcomers, os.getpid()))
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:
             # One more than there are cores: a process that is being forked needs none yet.
@@ -123,6 +137,15 @@ class RaySystem(Steering):
         except BaseException:
             await self._undo(seats)
             raise
+
+    async def _places(self, count: int) -> tuple[list[Node], Iterator[Place]]:
+        """The cluster's nodes, and where on them further agents go.
+
+        Raises:
+            SystemUnavailable: The cluster has too few slots.
+        """
+        nodes = cast("list[Node]", await to_thread.run_sync(ray.nodes))
+        return nodes, places(nodes, count, await self._slots_taken(nodes, count))
 
     async def _slots_taken(self, nodes: list[Node], wanted: int) -> int:
         """Slots that are held already, by this fleet's agents, which Ray may not have counted yet, or by others too."""
@@ -171,56 +194,121 @@ class RaySystem(Steering):
         self._watches.add(watch)
         watch.add_done_callback(self._watches.discard)
         await ready(self._begin(seat, order, actor), seat.name)
+        if self._journal is not None:
+            self._orders[seat.name] = order
 
     async def _begin(self, seat: Seat, order: SpawnOrder, actor: type[AgentActor]) -> None:
         await actor.open.remote(await self._servers.near(seat, actor) if order.agent.servers else None)
 
     def _create(self, seat: Seat, order: SpawnOrder, place: Place) -> type[AgentActor]:
-        actor = create_agent(self.fleet, order.agent, seat, self._supervisor, place)
+        ties = Ties(self.fleet, self._desk.way.handle, None if self._journal is None else self._journal.way.handle)
+        actor = create_agent(ties, order.agent, seat, place)
         # Here in the thread, so that `close` finds it even if nobody waits for this thread any more.
         self._actors[seat] = actor
         return actor
 
     async def _undo(self, seats: list[Seat]) -> None:
         """End those that were to live together with one that could not."""
-        with translated(SUPERVISOR):
-            for seat in seats:
-                await self._supervisor.died.remote(seat.name, seat.incarnation, UNSPAWNED)
+        for seat in seats:
+            self._orders.pop(seat.name, None)
+            await self._died(seat, UNSPAWNED, restart=False)
         await end_all([self._actors.pop(seat) for seat in seats if seat in self._actors])
         for seat in seats:
             self.post.forget(seat.name)
             await self._servers.release(seat)
 
     async def _watch(self, seat: Seat, actor: type[AgentActor]) -> None:
-        """Wait for the agent's death and tell the Supervisor."""
-        while True:
-            try:
-                await actor.closed.remote()
-            except ActorUnavailableError:  # soon it answers again, or is known to be dead
-                await asyncio.sleep(RETRY_PAUSE)
-            except ActorDiedError as error:
-                await self._bury(seat, death(error))
-                return
-            except RayError as error:
-                log.warning("the death of %s would go unnoticed: %s", seat.name, error)
-                return
-            else:
-                return
+        """Wait for the agent's death, tell the Supervisor, and begin the next life if there is to be one."""
+        reason = await death_of(actor, seat.name)
+        if reason is not None and self._actors.pop(seat, None) is not None:
+            await self._bury(seat, reason)
 
     async def _bury(self, seat: Seat, reason: str) -> None:
-        self._actors.pop(seat, None)
         self.post.forget(seat.name)
+        order = self._orders.get(seat.name)
+        again = False
         try:
-            with translated(SUPERVISOR):
-                await self._supervisor.died.remote(seat.name, seat.incarnation, reason)
+            again = await self._died(seat, reason, restart=order is not None)
         except FleetError as error:
             log.warning("nobody was told that %s died (%s): %s", seat.name, reason, error)
         await self._servers.release(seat)
+        if again and order is not None:
+            await self._revive(seat, order)
+
+    async def _died(self, seat: Seat, reason: str, *, restart: bool) -> bool:
+        """Tell the Supervisor; gives whether the next life is to be begun."""
+        return await self._ask_supervisor(
+            lambda supervisor: supervisor.died.remote(seat.name, seat.incarnation, reason, restart)
+        )
+
+    async def _revive(self, seat: Seat, order: SpawnOrder) -> None:
+        """Begin the next life, on any node that has room for it; waits until there is one."""
+        where = await self._room(seat.name)
+        life = await self._admit_again(seat, order)
+        following = Seat(order.name, life, order.parent)
+        try:
+            await self._bring_to_life(following, order, where)
+        except FleetError as error:
+            log.warning("life %d of %s could not begin: %s", life, seat.name, error)
+            if (actor := self._actors.pop(following, None)) is not None:
+                await kill(actor)
+            await self._bury(following, str(error))
+
+    async def _room(self, agent: AgentId) -> Place:
+        told = False
+        while True:
+            try:
+                _, where = await self._places(1)
+            except SystemUnavailable as error:
+                if not told:
+                    log.warning("%s waits for room to live again: %s", agent, error)
+                told = True
+                await asyncio.sleep(RETRY_PAUSE)
+            else:
+                return next(where)
+
+    async def _admit_again(self, seat: Seat, order: SpawnOrder) -> Incarnation:
+        """The number of the next life. An answer may have been lost: only this system admits, so what came is ours."""
+        newcomer = Newcomer(order.name, order.parent, order.limit)
+        try:
+            admitted = await self._ask_supervisor(lambda supervisor: supervisor.admit.remote([newcomer], os.getpid()))
+        except NameTaken:
+            row = await self._ask_supervisor(lambda supervisor: supervisor.find.remote(seat.name))
+            return decode(row, AgentStatus).incarnation
+        return admitted[0]
 
 
-def open_system(fleet: str, limit: int | None, address: str | None) -> RaySystem:
-    """A system for `load_system("ray")`."""
-    return RaySystem(fleet, limit, address)
+def kept_journal(fleet: str, place: JournalPlace) -> Kept[type[JournalActor]]:
+    """The actor of a fleet's journal."""
+    return Kept(
+        JOURNAL, fleet, lambda first: create_journal(fleet, place, create=first), lambda actor, _: actor.begin.remote()
+    )
+
+
+def kept_supervisor(
+    fleet: str, limit: int | None, journal: Kept[type[JournalActor]] | None
+) -> Kept[type[SupervisorActor]]:
+    """A fleet's Supervisor."""
+
+    def create(_: bool) -> type[SupervisorActor]:  # noqa: FBT001
+        return create_supervisor(fleet, limit, None if journal is None else journal.way.handle)
+
+    return Kept(SUPERVISOR, fleet, create, lambda actor, first: actor.open.remote(first))
+
+
+def open_system(
+    fleet: str, limit: int | None, address: str | None, journal: Journal | str | Path | None = None
+) -> RaySystem:
+    """A system for `load_system("ray")`. Its journal is named by a path or a URL.
+
+    Raises:
+        SystemUnavailable: The journal is an object.
+        JournalInvalid: The URL is none, or one of something else.
+    """
+    if journal is None or isinstance(journal, str | Path):
+        return RaySystem(fleet, limit, address, None if journal is None else journal_place(journal))
+    reason = "its journal is in a process of its own, so give a path or a URL, not an object."
+    raise SystemUnavailable(system="ray", reason=reason)
 
 
 def attach_system(fleet: str | None, address: str | None) -> AttachedSystem:

@@ -6,7 +6,7 @@ import os
 from functools import partial
 
 from ..protocols.approval import Approval, agent_of
-from ..protocols.checkin import DEAD, AgentStatus, CheckIn, Directive, Settlement
+from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
@@ -24,7 +24,7 @@ from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
 from .supervision.supervisor import Newcomer, Supervisor, perform
-from .supervision.wording import UNSPAWNED
+from .supervision.wording import ENDED, UNSPAWNED
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
 from .tools.mcp.pool import ServerPool
 from .tools.served import served_tools
@@ -33,9 +33,6 @@ from .watching import next_notices
 __all__ = ("LocalSystem", "open_system")
 
 log = logging.getLogger(__name__)
-
-ENDED = "its process ended"
-"""Why agents of an earlier process are dead."""
 
 
 class LocalLink:
@@ -180,13 +177,7 @@ class LocalSystem:
         self._around = Surroundings(LocalLink(self._supervisor), self._post, clock, self._log)
         if self._commands is not None:
             await self._commands.open(partial(perform, self._supervisor))
-            self._bury_all()
-
-    def _bury_all(self) -> None:
-        """Whoever lived when the earlier process ended has died with it."""
-        for row in self._supervisor.statuses():
-            if row.phase != DEAD:
-                self._supervisor.died(row.agent, row.incarnation, ENDED)
+            self._supervisor.bury_all(ENDED)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)

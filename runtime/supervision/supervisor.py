@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 from threading import Lock
 from typing import TypeAlias, assert_never
 
-from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlement, Stop, WindDown
+from ...protocols.checkin import DEAD, AgentStatus, CheckIn, Directive, Pause, Settlement, Stop, WindDown
 from ...protocols.ids import USER, AgentId, Incarnation
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
@@ -148,6 +148,12 @@ class Supervisor:
             if not again:
                 self._note(member.parent, wording.death_note(agent, reason))
             return again
+
+    def bury_all(self, reason: str) -> None:
+        """Note that whoever lives is dead: the process that owned them ended."""
+        for row in self.statuses():
+            if row.phase != DEAD:
+                self.died(row.agent, row.incarnation, reason)
 
     # --- what agents call ---------------------------------------------------------------------------------------------
 

@@ -9,10 +9,23 @@ from .ledger import Short
 from .restart import PERIOD, RESTARTS
 from .roster import Member
 
-__all__ = ("UNSPAWNED", "admission", "dead_letter_note", "death_note", "fenced", "quarantine", "run_note", "shortage")
+__all__ = (
+    "ENDED",
+    "UNSPAWNED",
+    "admission",
+    "dead_letter_note",
+    "death_note",
+    "fenced",
+    "quarantine",
+    "run_note",
+    "shortage",
+)
 
 UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
 """Why a life is over that another one's failure ended before it began."""
+
+ENDED = "its process ended"
+"""Why agents of an earlier process are dead."""
 
 TEXT_SHOWN = 200
 """Characters of a run's text, or else of the reason for its end, that a parent reads."""

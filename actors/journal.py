@@ -1,0 +1,194 @@
+"""The journal's actor: thin methods around a `Journal`, and the way to it from all other processes of a fleet.
+
+Whoever writes waits for the answer before anything follows from it, so a call that got lost is simply made again.
+"""
+
+import asyncio
+from collections.abc import Awaitable, Callable, Coroutine
+from pathlib import Path
+from typing import Any, NamedTuple, TypeVar
+
+import ray
+
+from ..runtime.errors import ChannelClosed, JournalUnavailable, PeerUnreachable
+from ..runtime.ports import Journal, Record
+from .channel import CONTROL
+from .replaced import Replaced
+
+__all__ = ("JOURNAL", "READ", "JournalActor", "JournalPlace", "RayJournal", "journal_place")
+
+JOURNAL = "journal"
+"""The actor's name among its fleet's."""
+
+READ = "read"
+"""Concurrency group of what reads whole streams: however many there are, none takes the turn of one who writes."""
+
+PAUSES = (0.05, 0.1, 0.2, 0.4)
+"""Seconds before each further try of a call that got lost on its way. After the last one the caller is told."""
+
+T = TypeVar("T")
+
+
+class JournalPlace(NamedTuple):
+    """Where a fleet's records are.
+
+    Attributes:
+        url: What `open_journal` takes; a path is absolute, for other processes work in other folders.
+        local: It is a file, which only processes of its own machine can open.
+    """
+
+    url: str
+    local: bool
+
+
+def journal_place(url: str | Path) -> JournalPlace:
+    """Where a URL or a path leads.
+
+    Raises:
+        JournalInvalid: It is none, or one of something else.
+    """
+    from ..runtime.journal.sql import database_of
+    from ..runtime.journal.sqlite import SqliteFile
+
+    database = database_of(url)
+    local = isinstance(database, SqliteFile)
+    return JournalPlace(database.where if local else str(url), local)
+
+
+class JournalActor:
+    """The one process of a fleet that writes its journal.
+
+    1. Made with a URL; nothing is opened yet.
+    2. `begin` makes the journal in the default group, whose event loop it belongs to.
+    3. `append` and `open` have that group's turns, readers have a group of their own.
+    4. `close` finishes what was asked for.
+    """
+
+    _made: Journal | None = None
+
+    def __init__(self, url: str, create: bool) -> None:  # noqa: FBT001  Ray's calls are positional
+        """Keep what `begin` needs. `create`: a missing file becomes a journal; not where one was there before."""
+        self._url = url
+        self._create = create
+        self._closed = asyncio.Event()
+
+    @property
+    def _journal(self) -> Journal:
+        """The journal, once it has begun.
+
+        Raises:
+            PeerUnreachable: It is still being started; the caller may try again.
+        """
+        if self._made is None:
+            raise PeerUnreachable(agent=JOURNAL, reason="it is being started")
+        return self._made
+
+    @ray.method
+    async def begin(self) -> None:
+        """Make the journal; the database is opened by the first call."""
+        from ..runtime.journal.choose import open_journal
+
+        self._loop = asyncio.get_running_loop()
+        self._made = open_journal(self._url, create=self._create)
+
+    @ray.method
+    async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
+        """Claim a stream and read it; see `Journal.open`."""
+        return await self._journal.open(stream, incarnation)
+
+    @ray.method
+    async def append(
+        self,
+        stream: str,
+        incarnation: int,
+        first: int,
+        records: tuple[bytes, ...],
+        snapshot: bool,  # noqa: FBT001  Ray's calls are positional
+    ) -> None:
+        """Add records; see `Journal.append`."""
+        await self._journal.append(stream, incarnation, first, records, snapshot=snapshot)
+
+    @ray.method
+    async def drop(self, stream: str) -> None:
+        """Forget a stream."""
+        await self._journal.drop(stream)
+
+    @ray.method(concurrency_group=READ)
+    async def read(self, stream: str, after: int) -> tuple[Record, ...]:
+        """All records with numbers above `after`."""
+        return await self._there(self._journal.read(stream, after))
+
+    @ray.method(concurrency_group=READ)
+    async def streams(self, prefix: str) -> tuple[str, ...]:
+        """The names of all streams."""
+        return await self._there(self._journal.streams(prefix))
+
+    async def _there(self, work: Coroutine[Any, Any, T]) -> T:
+        """Do it in the loop that the journal belongs to."""
+        return await asyncio.wrap_future(asyncio.run_coroutine_threadsafe(work, self._loop))
+
+    @ray.method(concurrency_group=CONTROL)
+    async def ping(self) -> None:
+        """Answer."""
+
+    @ray.method
+    async def close(self) -> None:
+        """Finish what was asked for, and let go of the database."""
+        if self._made is not None:
+            await self._made.aclose()
+        self._closed.set()
+
+    @ray.method
+    async def closed(self) -> None:
+        """Park until `close`; see `AgentActor.closed`."""
+        await self._closed.wait()
+
+
+class RayJournal:
+    """The port `Journal` over the actor's handle. Any loop of any process may use it."""
+
+    def __init__(self, actor: type[JournalActor], fleet: str) -> None:
+        """Keep the actor's handle; another one follows it when its process dies."""
+        self._actor = Replaced(actor, JOURNAL, fleet, again=True)
+
+    async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
+        """Claim the stream for this life and read it; see `Journal.open`."""
+        return await self._ask(lambda actor: actor.open.remote(stream, incarnation))
+
+    async def append(
+        self, stream: str, incarnation: int, first: int, records: tuple[bytes, ...], *, snapshot: bool = False
+    ) -> None:
+        """Add records, all or none; see `Journal.append`."""
+        await self._ask(lambda actor: actor.append.remote(stream, incarnation, first, records, snapshot))
+
+    async def read(self, stream: str, after: int = 0) -> tuple[Record, ...]:
+        """All records that are still there with numbers above `after`."""
+        return await self._ask(lambda actor: actor.read.remote(stream, after))
+
+    async def streams(self, prefix: str = "") -> tuple[str, ...]:
+        """The names of all streams, in order."""
+        return await self._ask(lambda actor: actor.streams.remote(prefix))
+
+    async def drop(self, stream: str) -> None:
+        """Forget a stream and whose it is."""
+        await self._ask(lambda actor: actor.drop.remote(stream))
+
+    async def aclose(self) -> None:
+        """Nothing: the actor belongs to the fleet's owner."""
+
+    async def _ask(self, call: Callable[[type[JournalActor]], Awaitable[T]]) -> T:
+        """Make a call until it is answered, or too many got lost.
+
+        Raises:
+            JournalUnavailable: The actor, or its database, does not answer now.
+            FleetError: What the journal raised.
+        """
+        for pause in PAUSES:
+            try:
+                return await self._actor.ask(call)
+            except PeerUnreachable:
+                await asyncio.sleep(pause)
+        try:
+            return await self._actor.ask(call)
+        except (PeerUnreachable, ChannelClosed) as error:
+            raise JournalUnavailable(where="actor", reason=error.reason) from None
