@@ -125,10 +125,11 @@ class Helm:
             stream: Gets the run's notices and, as the last object, its `Outcome`. The texts that it holds already begin
                 the run together with the task; later ones are mail of the user's, which the agent reads at its next
                 boundary. It can suspend the agent. A stream serves one run: whether that is over or could not begin,
-                it is closed.
+                it is closed; one that serves another run, or has another reader, is left as it is.
 
         Raises:
             AgentUnknown: There is no such agent.
+            NameInvalid: Its name is no text.
             ChannelClosed: It has stopped or died.
             QueueFull: Too many runs wait.
             TaskInvalid: The task, or a text of the stream, is none, or the time limit is none.
