@@ -18,9 +18,13 @@ HOPS_LIMIT = 32
 
 
 class Kind(StrEnum):
-    """Who wrote it: a peer (or a person), or the runtime itself. Notes never wake an idle agent."""
+    """Who wrote it, and what for: a peer (or a person), one who waits for the answer, or the runtime itself.
+
+    Notes never wake an idle agent. A question that a run leaves open is answered with that run's final text.
+    """
 
     PEER = "peer"
+    QUESTION = "question"
     NOTE = "note"
 
 

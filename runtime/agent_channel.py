@@ -2,19 +2,21 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias
+from typing import TypeAlias, TypeVar
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, MessageId
-from ..protocols.mail import Receipt, ReceiptState
+from ..protocols.mail import Kind, Receipt, ReceiptState
 from ..protocols.notices import NoticeType
 from .ports import PostOffice, SupervisorLink
 from .sender import Sender
 
 __all__ = ("AgentChannel", "Seat")
 
-KEPT_RECIPIENTS = 4096
-"""Sent messages whose receipt can still be asked for."""
+T = TypeVar("T")
+
+KEPT = 4096
+"""Sent messages whose receipt can still be asked for, and answered ones that are known as such."""
 
 Tell: TypeAlias = Callable[[NoticeType, str, str, dict[str, str]], None]
 
@@ -29,7 +31,11 @@ class Seat:
 
 
 class AgentChannel:
-    """The channel as the agent's tools see it."""
+    """The channel as the agent's tools see it.
+
+    Attributes:
+        answered: The newest messages that were answered from here.
+    """
 
     def __init__(self, seat: Seat, sender: Sender, post: PostOffice, link: SupervisorLink, tell: Tell) -> None:
         """Keep the ends; `tell` tells the watchers."""
@@ -38,16 +44,22 @@ class AgentChannel:
         self._sender = sender
         self._post = post
         self._link = link
+        self.answered: dict[str, AgentId] = {}
         self._recipients: dict[MessageId, AgentId] = {}
 
     async def send(
-        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+        self,
+        recipient: AgentId,
+        body: str,
+        reply_to: str = "",
+        message: MessageId | None = None,
+        kind: Kind = Kind.PEER,
     ) -> Receipt:
         """Send one message and wait until it is accepted or refused; watchers see which."""
-        receipt = await self._sender.send(recipient, body, reply_to=reply_to, message=message)
-        self._recipients[receipt.id] = recipient
-        if len(self._recipients) > KEPT_RECIPIENTS:
-            del self._recipients[next(iter(self._recipients))]
+        if reply_to:
+            remember(self.answered, reply_to, recipient)
+        receipt = await self._sender.send(recipient, body, reply_to=reply_to, message=message, kind=kind)
+        remember(self._recipients, receipt.id, recipient)
         accepted = receipt.state is ReceiptState.ACCEPTED
         how = "sent" if accepted else receipt.state.value
         data = {"id": receipt.id, "recipient": recipient, "refusal": receipt.refusal or ""}
@@ -62,3 +74,10 @@ class AgentChannel:
     async def peers(self) -> tuple[AgentStatus, ...]:
         """The other agents of the fleet."""
         return await self._link.peers(self._seat.name, self._seat.incarnation)
+
+
+def remember(known: dict[T, AgentId], message: T, agent: AgentId) -> None:
+    """Keep the newest."""
+    known[message] = agent
+    if len(known) > KEPT:
+        del known[next(iter(known))]

@@ -11,7 +11,7 @@ from .step.phases import Acting, Op
 from .step.state import AgentState
 from .tools.text import clean
 
-__all__ = ("ApprovalPort", "Approvals", "PendingApprovals", "held_calls")
+__all__ = ("ApprovalPort", "Approvals", "PendingApprovals", "awaits_person", "held_calls")
 
 
 class ApprovalPort(Protocol):
@@ -147,3 +147,9 @@ def id_of(approval: object) -> str:
     if isinstance(approval, str):
         return approval
     raise AnswerInvalid(reason=f"it is given as it is pending, or by its id, not as a {type(approval).__name__}")
+
+
+def awaits_person(state: AgentState) -> str:
+    """Which calls wait for somebody's leave; empty: none."""
+    held = [slot.call.name for slot in state.doing.slots if slot.held] if isinstance(state.doing, Acting) else []
+    return f"waits for a person to allow {', '.join(held)}" if held else ""

@@ -28,6 +28,9 @@ __all__ = (
 NO_LIMIT = -1
 """A limit that is off."""
 
+LEAST_OUTPUT = 1024
+"""Bytes that a tool output has room for, however small the window is."""
+
 ON_MAIL = ("wake", "keep", "refuse")
 STRATEGIES = ("compact", "none")
 
@@ -95,7 +98,7 @@ class FunctionConfig(Strict):
         """Refuse limits that let nothing through."""
         need(self, 1, "agent_tool_call_limit", "step_rounds")
         need(self, 1, "agent_step_token_budget", off=NO_LIMIT)
-        need(self, 1024, "tool_output_bytes")
+        need(self, LEAST_OUTPUT, "tool_output_bytes")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -192,6 +195,11 @@ class AmritaConfig(Strict):
                 raise PresetInvalid(
                     field=one.name, reason=f"AmritaConfig.{one.name} must be {kind.__name__}(...), {given}."
                 )
+
+    @property
+    def output_bytes(self) -> int:
+        """Bytes of one tool output: what is configured, but no more than about a third of the window."""
+        return max(LEAST_OUTPUT, min(self.function_config.tool_output_bytes, self.llm.session_tokens_windows))
 
 
 class Facade:

@@ -26,9 +26,8 @@ from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Ending, Limit, Outcome
 from .agent import Agent
 from .agent_channel import AgentChannel, Seat
-from .approvals import PendingApprovals, held_calls
+from .approvals import PendingApprovals, awaits_person, held_calls
 from .caller import Caller, Model
-from .config import AmritaConfig
 from .control import Control
 from .driver import Driver, Ports
 from .errors import ChannelClosed, Fenced, PeerUnreachable, QueueFull
@@ -38,13 +37,14 @@ from .inbox import Inbox
 from .journal.fleet_log import FleetLog
 from .mail_log import MailLog
 from .ports import Clock, PostOffice, SupervisorLink
+from .questions import Questions
 from .recorder import Recorder
 from .records import Queued, Taken
 from .reporter import Reporter
 from .run_queue import RunQueue
 from .sender import Sender
 from .step.events import Asked, Event, PauseAsked, Resumed, Stopped, Woken
-from .step.phases import Acting, Phase
+from .step.phases import Phase
 from .step.state import AgentState, Run
 from .suspension import Suspension
 from .tools.builtin import BUILTIN
@@ -109,6 +109,8 @@ class AgentHost:
         self._mail_log, self._recorder = self._logs(around.log)
         self._reporter = Reporter(around.link, clock, self.status)
         self._sender = Sender(seat.name, seat.incarnation, around.post, clock, agent.config.mail.send_timeout)
+        self._channel = AgentChannel(seat, self._sender, around.post, around.link, self.tell)
+        self._questions = Questions(self._channel)
         models = tuple(Model.of(preset) for preset in (agent.preset, *agent.fallbacks))
         self._caller = Caller(seat.name, seat.incarnation, models, around.link, agent.config.wind_down.input_bytes)
         state = AgentState.begin(seat.name, agent.rules)
@@ -134,11 +136,11 @@ class AgentHost:
         return Ports(
             caller=self._caller,
             toolbox=toolbox,
-            workbench=Workbench(toolbox, Executor(output_bytes=output_bytes(config)), hooks),
+            workbench=Workbench(toolbox, Executor(output_bytes=config.output_bytes), hooks),
             hooks=hooks,
             suspension=self._suspension,
             inbox=self._inbox,
-            channel=AgentChannel(self._seat, self._sender, self._around.post, self._around.link, self.tell),
+            channel=self._channel,
             clock=self._clock,
             random=random.random,
             notify=self._reporter.add,
@@ -281,6 +283,7 @@ class AgentHost:
         if self._driving is not None:
             self._driving.cancel()
             await asyncio.gather(self._driving, return_exceptions=True)
+        await self._questions.aclose()
         await self._sender.aclose()
         await self._caller.aclose()
         await self._reporter.aclose()
@@ -322,12 +325,13 @@ class AgentHost:
 
     def _consume(self, ids: tuple[MessageId, ...], run: RunId, step: int) -> None:
         """Take out of the mailbox what a run has read."""
-        self._inbox.consume(ids, run, step)
+        self._questions.read(self._inbox.consume(ids, run, step))
         if self._mail_log is not None:
             self._mail_log.unwritten.update((message, Taken(message, run, step)) for message in ids)
 
     def _finish(self, outcome: Outcome) -> None:
         self._runs.finish(outcome)
+        self._questions.answer(outcome)
         if outcome.limit in SPENT:
             self._shut(Refusal.LIMIT, outcome.reason)
 
@@ -336,7 +340,7 @@ class AgentHost:
         if self._closed:
             return
         self._closed = reason
-        dead = [envelope for envelope in self._inbox.close(refusal) if envelope.kind is Kind.PEER]
+        dead = [envelope for envelope in self._inbox.close(refusal) if envelope.kind is not Kind.NOTE]
         if self._loop is None or self._loop.is_closed():
             return
         for envelope in dead:
@@ -385,15 +389,3 @@ class AgentHost:
             text = f"{outcome}: {reason}"
             notice = Notice(NoticeType.RUN, "finished", self._seat.name, text, run, state.step, data)
             self._reporter.add(notice)
-
-
-def awaits_person(state: AgentState) -> str:
-    """Which calls wait for somebody's leave; empty: none."""
-    held = [slot.call.name for slot in state.doing.slots if slot.held] if isinstance(state.doing, Acting) else []
-    return f"waits for a person to allow {', '.join(held)}" if held else ""
-
-
-def output_bytes(config: AmritaConfig) -> int:
-    """Bytes of one tool output: what is configured, but no more than about a third of the window."""
-    least = 1024
-    return max(least, min(config.function_config.tool_output_bytes, config.llm.session_tokens_windows))

@@ -6,7 +6,7 @@ from threading import Lock
 
 from ..protocols.codec import decode_batch, encode_verdicts
 from ..protocols.ids import AgentId, MessageId, RunId
-from ..protocols.mail import Envelope, Receipt, Refusal, Verdict
+from ..protocols.mail import Envelope, Receipt, ReceiptState, Refusal, Verdict
 from .config import MailConfig
 from .mail.mailbox import Mailbox
 from .ports import Clock
@@ -38,10 +38,13 @@ class Inbox:
     def accept(self, batch: tuple[Envelope, ...]) -> tuple[tuple[Verdict, ...], tuple[Envelope, ...]]:
         """Judge a batch, and wake nobody; gives the verdicts, and what was not there before."""
         with self._lock:
-            known = [self._mailbox.receipt(envelope.id) is not None for envelope in batch]
+            waited = {envelope.id for envelope in batch if self._waits(envelope)}
             verdicts = self._mailbox.accept(batch, self._clock.now())
-        fresh = zip(batch, known, verdicts, strict=True)
-        return verdicts, tuple(envelope for envelope, was_there, verdict in fresh if verdict is None and not was_there)
+            return verdicts, tuple(each for each in batch if each.id not in waited and self._waits(each))
+
+    def _waits(self, envelope: Envelope) -> bool:
+        receipt = self._mailbox.receipt(envelope.id)
+        return receipt is not None and receipt.state is ReceiptState.ACCEPTED
 
     def wake(self) -> None:
         """Have the agent look at its mail."""
@@ -58,10 +61,10 @@ class Inbox:
         with self._lock:
             return self._mailbox.take(size)
 
-    def consume(self, ids: tuple[MessageId, ...], run: RunId, step: int) -> None:
-        """Take out what a commit holds."""
+    def consume(self, ids: tuple[MessageId, ...], run: RunId, step: int) -> tuple[Envelope, ...]:
+        """Take out what a commit holds, and give it."""
         with self._lock:
-            self._mailbox.consume(ids, run, step)
+            return self._mailbox.consume(ids, run, step)
 
     def waits(self, senders: tuple[AgentId, ...] = ()) -> bool:
         """Whether mail of these senders (none: anybody) waits."""

@@ -8,7 +8,7 @@ from typing import NamedTuple, Protocol
 
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.ids import AgentId, Incarnation, MessageId
-from ..protocols.mail import Receipt
+from ..protocols.mail import Kind, Receipt
 from ..protocols.notices import Notice
 
 __all__ = ("Channel", "Clock", "Journal", "PostOffice", "Record", "SupervisorLink", "Transport")
@@ -84,12 +84,22 @@ class Channel(Protocol):
     """An agent's way to its peers, as its tools see it."""
 
     async def send(
-        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+        self,
+        recipient: AgentId,
+        body: str,
+        reply_to: str = "",
+        message: MessageId | None = None,
+        kind: Kind = Kind.PEER,
     ) -> Receipt:
         """Send one message and wait until it is accepted or refused.
 
-        `message` is its id where it may be sent again, as by a tool that runs again after a crash
-        (`ToolContext.message_to`); None: one is made.
+        Args:
+            recipient: Whom it is for.
+            body: The text.
+            reply_to: Id of the message it answers, or empty.
+            message: Its id where it may be sent again, as by a tool that runs again after a crash
+                (`ToolContext.message_to`); None: one is made.
+            kind: Whether somebody waits for the answer.
 
         Raises:
             AgentUnknown: There is no such agent, with near names.

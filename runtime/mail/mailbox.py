@@ -111,7 +111,7 @@ class Mailbox:
     @property
     def has_waking(self) -> bool:
         """Whether a peer's message waits; the runtime's own notes wake nobody."""
-        return any(envelope.kind is Kind.PEER for envelope in self._waiting.values())
+        return any(envelope.kind is not Kind.NOTE for envelope in self._waiting.values())
 
     def has(self, senders: tuple[AgentId, ...] = ()) -> bool:
         """Whether mail of one of `senders` waits; without senders: whether any does."""
@@ -144,17 +144,24 @@ class Mailbox:
             taken.append(envelope)
         return tuple(taken)
 
-    def consume(self, ids: Iterable[MessageId], run: RunId, step: int) -> None:
+    def consume(self, ids: Iterable[MessageId], run: RunId, step: int) -> tuple[Envelope, ...]:
         """Remove messages that a run took in at the beginning of `step`.
 
-        One that does not wait is passed over: it was consumed before, or the mailbox was closed meanwhile and it is a
-        dead letter already.
+        Returns:
+            Those that were removed. One that does not wait is passed over: it was consumed before, or the mailbox was
+            closed meanwhile and it is a dead letter already.
         """
         fate = Fate(ReceiptState.CONSUMED, run=run, step=step)
-        for id_ in ids:
-            if id_ in self._waiting:
-                self._end(id_, fate)
-                self.consumed += 1
+        removed = tuple(self._waiting[id_] for id_ in dict.fromkeys(ids) if id_ in self._waiting)
+        for envelope in removed:
+            self._end(envelope.id, fate)
+        self.consumed += len(removed)
+        return removed
+
+    def lose(self, message: MessageId, refusal: Refusal) -> None:
+        """Have a message be a dead letter, as in an earlier life; one that does not wait is passed over."""
+        if message in self._waiting:
+            self._end(message, Fate(ReceiptState.DEAD, refusal))
 
     def receipt(self, message: MessageId) -> Receipt | None:
         """What became of a message; None when it never came or is no longer remembered."""
@@ -197,7 +204,7 @@ class Mailbox:
         ended = tuple(self._waiting.values())
         for envelope in ended:
             self._end(envelope.id, Fate(ReceiptState.DEAD, refusal))
-        return tuple(envelope for envelope in ended if envelope.kind is Kind.PEER)
+        return tuple(envelope for envelope in ended if envelope.kind is not Kind.NOTE)
 
     def _from(self, senders: tuple[AgentId, ...]) -> Iterable[Envelope]:
         """What waits, oldest first."""

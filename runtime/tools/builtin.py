@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 
 from ...protocols.ids import AgentId
-from ...protocols.mail import Receipt, ReceiptState, Refusal
+from ...protocols.mail import Kind, Receipt, ReceiptState, Refusal
 from ...protocols.messages import Json
 from ..errors import RunError
 from .output import ToolContext, ToolOutput, WaitAsked
@@ -117,7 +117,7 @@ async def ask_peer(context: ToolContext, to: str, question: str, seconds: float 
     wait = waiting(seconds, (AgentId(to),), f"Accepted by {to}. ")
     if wait.failed:
         return wait
-    report = await sent(context, to, question, "")
+    report = await sent(context, to, question, "", Kind.QUESTION)
     return report if report.failed else wait
 
 
@@ -134,11 +134,11 @@ def waiting(seconds: float, senders: tuple[AgentId, ...], before: str) -> ToolOu
     return ToolOutput(f"{before}{shorter}{COMING}", wait=wait)
 
 
-async def sent(context: ToolContext, name: str, body: str, reply_to: str) -> ToolOutput:
+async def sent(context: ToolContext, name: str, body: str, reply_to: str, kind: Kind = Kind.PEER) -> ToolOutput:
     """Send one message and say what became of it."""
     try:
         recipient = AgentId(name)
-        receipt = await context.channel.send(recipient, body, reply_to, context.message_to(recipient))
+        receipt = await context.channel.send(recipient, body, reply_to, context.message_to(recipient), kind)
     except RunError as error:
         return ToolOutput.failure(str(error))
     return reported(receipt)

@@ -12,7 +12,7 @@ import pytest
 from amrita_fleet.protocols.checkin import AgentStatus
 from amrita_fleet.protocols.codec import decode_batch, encode_verdicts
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
-from amrita_fleet.protocols.mail import Receipt, ReceiptState, Refusal
+from amrita_fleet.protocols.mail import Kind, Receipt, ReceiptState, Refusal
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import AgentUnknown
 from amrita_fleet.runtime.mail.mailbox import Mailbox
@@ -40,7 +40,12 @@ class ListedChannel:
     sent: list[tuple[str, str, str]] = field(default_factory=list)
 
     async def send(
-        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+        self,
+        recipient: AgentId,
+        body: str,
+        reply_to: str = "",
+        message: MessageId | None = None,
+        kind: Kind = Kind.PEER,  # noqa: ARG002
     ) -> Receipt:
         if recipient not in self.answers:
             raise AgentUnknown(name=recipient, near=tuple(self.answers)[:1])
@@ -207,9 +212,14 @@ class SendingChannel(ListedChannel):
         self.sender = sender
 
     async def send(
-        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+        self,
+        recipient: AgentId,
+        body: str,
+        reply_to: str = "",
+        message: MessageId | None = None,
+        kind: Kind = Kind.PEER,
     ) -> Receipt:
-        return await self.sender.send(recipient, body, reply_to=reply_to, message=message)
+        return await self.sender.send(recipient, body, reply_to=reply_to, message=message, kind=kind)
 
 
 @asynccontextmanager
