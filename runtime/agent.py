@@ -161,6 +161,7 @@ class Agent(Strict):
             presets=1 + len(self.fallbacks),
             output=model.max_tokens,
             last_output=config.wind_down.output,
+            last_seconds=config.wind_down.seconds,
             mail_bytes=config.mail.mail_bytes,
             memory=self.memory,
             instructions="\n\n".join(filter(None, told)),

@@ -139,15 +139,18 @@ class WindDownConfig(Strict):
     Attributes:
         input_bytes: Bytes of UTF-8 to which its request is cut.
         output: Tokens it may have.
+        seconds: Seconds it may take where the run's time is over.
     """
 
     input_bytes: int = 8000
     output: int = 512
+    seconds: float = 30.0
 
     def __post_init__(self) -> None:
         """Refuse bounds that hold no answer."""
         need(self, 1000, "input_bytes")
         need(self, 16, "output")
+        need(self, 0, "seconds")
 
 
 @dataclass(frozen=True, kw_only=True)

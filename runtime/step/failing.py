@@ -26,8 +26,8 @@ def model_failed(state: AgentState, doing: Thinking, event: ModelFailed) -> Move
 
 
 def last_failed(state: AgentState, doing: WindingDown, event: ModelFailed) -> Moved:
-    """Try again, or end the run without a model."""
-    again = try_again(state, doing, event)
+    """Try again, unless the run's time is over, or end the run without a model."""
+    again = None if state.current.late else try_again(state, doing, event)
     if again is not None:
         return again
     state, effects = finish_without_model(state, doing)

@@ -25,6 +25,7 @@ class Rules:
         presets: How many presets there are, the first and those that take over from it.
         output: Output tokens wanted of a call.
         last_output: Output tokens wanted of a last answer.
+        last_seconds: Seconds a last answer may take once the run's time is over.
         side_output: Output tokens wanted of a plan, a summary.
         side_input: Bytes of text to which a request for a plan or a summary is cut.
         mail_bytes: Bytes of mail one boundary takes.
@@ -46,6 +47,7 @@ class Rules:
     presets: int = 1
     output: int = 4096
     last_output: int = 512
+    last_seconds: float = 30.0
     side_output: int = 2048
     side_input: int = 48_000
     mail_bytes: int = 32 * 1024

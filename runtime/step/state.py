@@ -38,6 +38,7 @@ class Run:
         overflowed: The history was made smaller because a provider found it too long, and no reply came since.
         deadline: The timer that ends the run, where it has one that has not run out.
         timeout: Seconds the run may take; None: any number.
+        late: Its time is over: a last answer is all it may still do, and that once.
         preset: Which of the agent's presets is asked, from 0.
     """
 
@@ -58,6 +59,7 @@ class Run:
     overflowed: bool = False
     deadline: Op | None = None
     timeout: float | None = None
+    late: bool = False
     preset: int = 0
 
     @property

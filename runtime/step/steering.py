@@ -6,10 +6,10 @@ from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from .asking import ask
 from .boundary import enter
-from .effects import Commit, Moved, Notify
+from .effects import Cancel, Commit, Moved, Notify, StartDeadline
 from .ending import finish, finish_without_model, interrupt, wind_down
 from .events import DeadlinePassed, PauseAsked, Resumed, Stopped
-from .phases import Ask, Asking, Paused, WindingDown
+from .phases import Ask, Asking, AskStage, Paused, WindingDown
 from .state import AgentState
 
 __all__ = (
@@ -58,15 +58,27 @@ def stop(state: AgentState, _: object, event: Stopped) -> Moved:
 
 
 def time_over(state: AgentState, _: object, __: DeadlinePassed) -> Moved:
-    """The run's time is over: what runs is cancelled, and a last answer follows."""
+    """The run's time is over: what runs is cancelled, and a last answer follows, which has little time itself."""
     state, cancelled = interrupt(without_deadline(state))
+    state, timer = late(state)
     state, effects = wind_down(state, Ending.LIMIT, TIME_OVER, Limit.TIME)
-    return state, (*cancelled, *effects)
+    return state, (*cancelled, *timer, *effects)
 
 
-def time_over_already_ending(state: AgentState, _: object, __: DeadlinePassed) -> Moved:
-    """The run is giving its last answer: let it."""
-    return without_deadline(state), ()
+def time_over_already_ending(state: AgentState, doing: WindingDown, _: DeadlinePassed) -> Moved:
+    """The time is over while the run gives its last answer: a call that was made may end, nothing more is begun."""
+    if doing.ask.stage is AskStage.MODEL and not state.current.late:
+        return late(without_deadline(state))
+    state, effects = finish_without_model(without_deadline(state), doing)
+    return state, (Cancel((doing.ask.op,)), *effects)
+
+
+def late(state: AgentState) -> Moved:
+    """The run is past its time; a last answer has so many seconds more."""
+    run, seconds = state.current, state.rules.last_seconds
+    state, op = state.with_op()
+    run = replace(run, late=True, deadline=op, timeout=(run.timeout or 0.0) + seconds)
+    return replace(state, run=run), (StartDeadline(op, seconds),)
 
 
 def time_over_paused(state: AgentState, doing: Paused, _: DeadlinePassed) -> Moved:

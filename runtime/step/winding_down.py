@@ -37,10 +37,11 @@ def last_replied(state: AgentState, doing: WindingDown, event: Replied) -> tuple
 
 
 def extended(state: AgentState, doing: WindingDown, event: Extended) -> Moved:
-    """Some more rounds were given: the run goes on as if it had not reached the limit. Other limits cannot be moved."""
+    """Some more rounds were given: the run goes on as if it had not reached the limit. No other limit can be moved."""
     data: dict[str, Json] = {"rounds": event.rounds, "limit": doing.limit.value if doing.limit else ""}
     if doing.limit is not Limit.ROUNDS:
-        told = Notify(NoticeType.RUN, "not_extended", "only the limit of rounds can be extended", data, warning=True)
+        text = "only the limit of rounds can be extended"
+        told = Notify(NoticeType.RUN, "not_extended", text, data, warning=True)
         state, effects = ask(state, doing)
         return state, (told, *effects)
     told = Notify(NoticeType.RUN, "extended", f"{event.rounds} more rounds", data)

@@ -22,7 +22,7 @@ from amrita_fleet.runtime.step.prompts import INTERRUPTED, LAST_ANSWER
 from amrita_fleet.runtime.step.rules import Rules
 
 from .pairing import flaw
-from .play import Play, Result, calls, mail, says
+from .play import Failure, Play, Result, calls, mail, says
 
 
 def test_a_stop_closes_the_batch_and_keeps_what_has_ended() -> None:
@@ -128,12 +128,41 @@ def test_time_that_runs_out_elsewhere_leads_to_a_last_answer(phase: Phase) -> No
     ]
 
 
-def test_time_that_runs_out_during_the_last_answer_changes_nothing() -> None:
+def test_a_last_answer_that_is_under_way_when_the_time_is_over_may_end() -> None:
     play = Play(directives=[WindDown("tokens", "none left")]).ask(timeout=5.0)
     play.fire(StartDeadline).model(says("Bye."))
 
     assert str(play.outcome) == "limit:tokens"
+    assert play.outcome.text == "Bye."
     assert sum(text.startswith("A limit is reached") for text in play.texts) == 1
+
+
+def test_a_last_answer_has_a_time_of_its_own() -> None:
+    play = Play([calls("a")], Rules(last_seconds=7.0), held=("a",)).ask(timeout=5.0).fire(StartDeadline)
+    timers = [effect.seconds for effect in play.effects if isinstance(effect, StartDeadline)]
+
+    play.fire(StartDeadline)
+
+    assert timers == [5.0, 7.0]
+    assert str(play.outcome) == "limit:time"
+    assert play.outcome.text.startswith("Tool result: This call was interrupted")
+
+
+def test_a_last_answer_that_fails_when_the_time_is_over_is_not_tried_again() -> None:
+    play = Play([calls("a"), Failure()], held=("a",)).ask(timeout=5.0).fire(StartDeadline)
+
+    assert str(play.outcome) == "limit:time"
+    assert play.seen(CallModel) == 2
+
+
+def test_nothing_more_is_begun_for_a_last_answer_once_the_time_is_over() -> None:
+    held = Play(rules=Rules(rounds=1), lines=[calls("a")], held=("a",)).ask(timeout=5.0)
+    held.held = (AskLeave,)
+    held.end("a", "seen").fire(StartDeadline)
+
+    assert str(held.outcome) == "limit:agent_tool_call_limit"
+    assert held.seen(CallModel) == 1
+    assert held.pending == {}
 
 
 def test_time_that_runs_out_in_a_pause_ends_the_run_without_a_model() -> None:
