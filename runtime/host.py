@@ -19,9 +19,9 @@ from dataclasses import dataclass
 
 from ..protocols.approval import Approval
 from ..protocols.checkin import AgentStatus
+from ..protocols.errors import FleetError
 from ..protocols.ids import MessageId, RunId
-from ..protocols.mail import Kind, Receipt, Refusal
-from ..protocols.messages import Json
+from ..protocols.mail import Receipt, Refusal
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Ending, Limit, Outcome
 from .agent import Agent
@@ -30,27 +30,27 @@ from .approvals import PendingApprovals, awaits_person, held_calls
 from .caller import Caller, Model
 from .control import Control
 from .driver import Driver, Ports
-from .errors import ChannelClosed, Fenced, PeerUnreachable, QueueFull
+from .endings import Endings
+from .errors import ChannelClosed, Fenced, JournalUnavailable, PeerUnreachable, QueueFull
 from .given import check_task
 from .hook_chain import HookChain
 from .inbox import Inbox
 from .journal.fleet_log import FleetLog
-from .mail_log import MailLog
+from .life_log import LifeLog
 from .ports import Clock, PostOffice, SupervisorLink
 from .questions import Questions
-from .recorder import Recorder
-from .records import Queued, Taken
 from .reporter import Reporter
 from .run_queue import RunQueue
 from .sender import Sender
 from .step.events import Asked, Event, PauseAsked, Resumed, Stopped, Woken
 from .step.phases import Phase
-from .step.state import AgentState, Run
+from .step.state import AgentState
 from .suspension import Suspension
 from .tools.builtin import BUILTIN
 from .tools.executor import Executor
 from .tools.registry import Toolbox
 from .tools.tool import Tool
+from .whole import WholeWork
 from .workbench import Workbench
 
 __all__ = ("AgentHost", "Seat", "Surroundings")
@@ -59,6 +59,9 @@ log = logging.getLogger(__name__)
 
 QUEUE = 64
 """Runs that may wait for their turn."""
+
+CLOSED = "the fleet is closed"
+LEFT = "the fleet is closed; what is unfinished goes on when it is opened again"
 
 SPENT = (Limit.TOKENS, Limit.FLEET_TOKENS)
 """Limits after which an agent can make no more model calls."""
@@ -103,10 +106,11 @@ class AgentHost:
         self._clock = clock = around.clock
         self._loop: asyncio.AbstractEventLoop | None = None
         self._driving: asyncio.Task[None] | None = None
+        self._work = WholeWork()
         self._runs = RunQueue(seat.name, seat.incarnation)
         self._closed = ""
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
-        self._mail_log, self._recorder = self._logs(around.log)
+        self._log = around.log and LifeLog(around.log, seat.name, seat.incarnation, self._inbox, clock)
         self._reporter = Reporter(around.link, clock, self.status)
         self._sender = Sender(seat.name, seat.incarnation, around.post, clock, agent.config.mail.send_timeout)
         self._channel = AgentChannel(seat, self._sender, around.post, around.link, self.tell)
@@ -115,18 +119,11 @@ class AgentHost:
         self._caller = Caller(seat.name, seat.incarnation, models, around.link, agent.config.wind_down.input_bytes)
         state = AgentState.begin(seat.name, agent.rules)
         self._driver = Driver(state, seat.incarnation, self._ports(tools))
+        self._endings = Endings(self._runs, self._log, lambda: self._driver.state, self._reporter.add)
         self.control = Control(self._suspension)
         self.approvals = PendingApprovals(self._held, self._feed)
         if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
-
-    def _logs(self, log: FleetLog | None) -> tuple[MailLog | None, Recorder | None]:
-        """What writes down this life, if anything does."""
-        if log is None:
-            return None, None
-        seat, clock = self._seat, self._clock
-        mail_log = MailLog(self._inbox, log.mail(seat.name, seat.incarnation, clock))
-        return mail_log, Recorder(log.agent(seat.name, seat.incarnation, clock), clock, mail_log.unwritten)
 
     def _ports(self, extra: tuple[Tool, ...]) -> Ports:
         agent, config = self._agent, self._agent.config
@@ -148,7 +145,7 @@ class AgentHost:
             finish=self._finish,
             settled=self._settled,
             output=agent.output,
-            recorder=self._recorder,
+            recorder=self._log and self._log.recorder,
         )
 
     async def open(self) -> None:
@@ -169,13 +166,12 @@ class AgentHost:
 
     async def _restore(self) -> None:
         """Take over what an earlier life has left."""
-        if self._recorder is None or self._mail_log is None:
+        if self._log is None:
             return
-        past = await self._recorder.open(self._seat.name, self._agent.rules)
-        await self._mail_log.open(past.taken)
+        past = await self._log.open(self._agent.rules)
         self._driver.state = past.state
         self._runs.restore(past.queue, past.outcomes, past.state.run.id if past.state.run else None)
-        if self._recorder.lived:
+        if self._log.recorder.lived:
             self._driver.feed(past.revived(self._clock.now()))
 
     async def deliver(self, batch: bytes) -> bytes:
@@ -183,12 +179,12 @@ class AgentHost:
 
         Raises:
             ProtocolError: The bytes are no batch.
-            PeerUnreachable: A newer life of the agent has begun: the mail is for that one.
+            PeerUnreachable: This life has not begun or is over: the mail is for another one.
         """
-        if self._mail_log is None:
+        if self._log is None:
             return self._inbox.deliver(batch)
         try:
-            return await self._mail_log.deliver(batch)
+            return await self._log.deliver(batch)
         except Fenced as error:
             if self._loop is not None:
                 self._loop.call_soon_threadsafe(self._give_way, error)
@@ -222,7 +218,7 @@ class AgentHost:
     @property
     def _note(self) -> str:
         """Why it is as it is, for people."""
-        waits = self._recorder.note if self._recorder else ""
+        waits = self._log.recorder.note if self._log else ""
         return self._closed or waits or self._suspension.note or awaits_person(self._driver.state)
 
     async def start(self, task: str, time_limit: float | None = None, said: tuple[str, ...] = ()) -> RunId:
@@ -233,6 +229,7 @@ class AgentHost:
             ChannelClosed: The agent has stopped.
             QueueFull: Too many runs wait.
             PeerUnreachable: A newer life of the agent has begun: the run is for that one.
+            JournalUnavailable: The fleet was closed meanwhile; whether the run was accepted is unknown.
         """
         check_task(task, time_limit, said)
         if self._closed:
@@ -241,20 +238,20 @@ class AgentHost:
             raise QueueFull(agent=self._seat.name, limit=QUEUE)
         limit = self._agent.run_timeout if time_limit is None else time_limit
         asked = Asked(self._runs.new_id(), task, limit, said)
-        await self._write(Queued(asked))
+        # Who asks may be cancelled while this is written: then the run is accepted, and only nobody knows of it.
+        return await self._work.run(self._accept(asked))
+
+    async def _accept(self, asked: Asked) -> RunId:
+        """Let a run wait for its turn, once that is written."""
+        if self._log is not None:
+            try:
+                await self._log.queued(asked)
+            except Fenced as error:
+                self._give_way(error)
+                raise PeerUnreachable(agent=self._seat.name, reason=self._closed) from error
         self._runs.put(asked)
         self._settled()
         return asked.run
-
-    async def _write(self, record: Queued) -> None:
-        """Write what was accepted, if anything is written."""
-        if self._recorder is None:
-            return
-        try:
-            await self._recorder.add(record)
-        except Fenced as error:
-            self._give_way(error)
-            raise PeerUnreachable(agent=self._seat.name, reason=self._closed) from error
 
     async def outcome(self, run: RunId) -> Outcome:
         """Wait for the end of a run.
@@ -278,8 +275,14 @@ class AgentHost:
         self._feed(Resumed())
 
     async def close(self) -> None:
-        """End everything: the driver, the sender, the provider's connections."""
-        self._shut(Refusal.CLOSED, "the fleet is closed")
+        """End everything: the driver, the sender, the provider's connections.
+
+        With a journal nothing is ended for good: runs and mail are the next life's.
+        """
+        if self._log is None:
+            self._shut(Refusal.CLOSED, CLOSED)
+        else:
+            await self._leave(self._log)
         if self._driving is not None:
             self._driving.cancel()
             await asyncio.gather(self._driving, return_exceptions=True)
@@ -326,8 +329,8 @@ class AgentHost:
     def _consume(self, ids: tuple[MessageId, ...], run: RunId, step: int) -> None:
         """Take out of the mailbox what a run has read."""
         self._questions.read(self._inbox.consume(ids, run, step))
-        if self._mail_log is not None:
-            self._mail_log.unwritten.update((message, Taken(message, run, step)) for message in ids)
+        if self._log is not None:
+            self._log.consumed(ids, run, step)
 
     def _finish(self, outcome: Outcome) -> None:
         self._runs.finish(outcome)
@@ -340,20 +343,16 @@ class AgentHost:
         if self._closed:
             return
         self._closed = reason
-        dead = [envelope for envelope in self._inbox.close(refusal) if envelope.kind is not Kind.NOTE]
+        dead = self._inbox.close(refusal)
         if self._loop is None or self._loop.is_closed():
             return
-        for envelope in dead:
-            text = f"{envelope.id} from {envelope.sender} was never consumed: {refusal}"
-            data = {"id": envelope.id, "sender": envelope.sender, "refusal": refusal.value}
-            self._loop.call_soon_threadsafe(self.tell, NoticeType.MAIL, "dead", text, data)
-        self._loop.call_soon_threadsafe(self._drop_queue, reason)
+        self._loop.call_soon_threadsafe(self._endings.waiting, dead, refusal, reason)
         self._loop.call_soon_threadsafe(self._suspension.close, reason)
 
-    def _drop_queue(self, reason: str) -> None:
-        """Runs that never began end as stopped."""
-        while (asked := self._runs.next()) is not None:
-            self._end(asked.run, Ending.STOPPED, reason)
+    async def _leave(self, log: LifeLog) -> None:
+        """Leave what is unfinished to the next life; what was ended for good is written first, if it can be."""
+        await self._endings.written()
+        self._hand_over(log, ChannelClosed(agent=self._seat.name, reason=LEFT), self._closed or CLOSED)
 
     def _driver_ended(self, task: "asyncio.Task[None]") -> None:
         """A driver that ended by itself met a bug: its run is over, and nobody waits for ever."""
@@ -361,31 +360,23 @@ class AgentHost:
         if isinstance(error, Fenced):
             self._give_way(error)
             return
-        reason = f"{type(error).__name__}: {error}" if error else "the fleet is closed"
+        if self._closed and isinstance(error, JournalUnavailable):  # it waited there when its life ended
+            return
+        reason = f"{type(error).__name__}: {error}" if error else CLOSED
         if error is not None:
             log.error("the driver of %s failed", self._seat.name, exc_info=error)
             self._shut(Refusal.CLOSED, reason)
         for run in self._runs.unfinished():
-            self._end(run, Ending.FAILED if error else Ending.STOPPED, reason)
+            self._endings.run(run, Ending.FAILED if error else Ending.STOPPED, reason)
 
     def _give_way(self, error: Fenced) -> None:
         """Another life has begun: it has this one's runs and mail, and this one does and says nothing more."""
-        self._closed = str(error)
-        self._inbox.close(Refusal.FENCED)
-        self._suspension.close(self._closed)
-        self._runs.give_up(PeerUnreachable(agent=self._seat.name, reason=self._closed))
-        self._around.superseded(self._closed)
+        if self._log is not None:
+            self._hand_over(self._log, PeerUnreachable(agent=self._seat.name, reason=str(error)), str(error))
+        self._around.superseded(str(error))
 
-    def _end(self, run: RunId, ending: Ending, reason: str) -> None:
-        """End a run that the core cannot end, unless it has ended."""
-        state = self._driver.state
-        going = state.run if state.run is not None and state.run.id == run else Run(run)
-        outcome = Outcome(
-            run, self._seat.name, ending, "", None, reason, tokens=going.tokens, rounds=going.rounds, steps=going.steps
-        )
-        if self._runs.finish(outcome):
-            counts: dict[str, Json] = {"tokens": going.tokens, "rounds": going.rounds}
-            data: dict[str, Json] = {"outcome": str(outcome), "text": "", "reason": reason, **counts}
-            text = f"{outcome}: {reason}"
-            notice = Notice(NoticeType.RUN, "finished", self._seat.name, text, run, state.step, data)
-            self._reporter.add(notice)
+    def _hand_over(self, log: LifeLog, error: FleetError, reason: str) -> None:
+        self._closed = reason
+        log.close(reason)
+        self._suspension.close(reason)
+        self._runs.give_up(error)

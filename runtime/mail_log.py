@@ -1,7 +1,7 @@
 """Records what a mailbox accepts before its sender is told, so that nothing accepted is lost with a process.
 
-What leaves the mailbox is recorded by the agent's own commit; here it is written along with the next batch, so that the
-stream does not grow for ever. Bytes of a record: one that says what it is, then what is in it.
+What leaves the mailbox is recorded in the agent's own stream; here it is written along with the next batch, so that
+neither has to keep it for ever. Bytes of a record: one that says what it is, then what is in it.
 """
 
 import asyncio
@@ -10,39 +10,39 @@ from collections.abc import Iterable
 from ..protocols.codec import decode, decode_batch, encode, encode_batch, encode_verdicts
 from ..protocols.errors import DecodeError, FleetError
 from ..protocols.ids import MessageId
+from ..protocols.mail import Envelope, ReceiptState, Verdict
 from .errors import RecordInvalid
 from .inbox import Inbox
 from .journal.stream_writer import StreamWriter
 from .mail.mailbox import Mailbox, MailboxState
 from .ports import Record
-from .records import Taken
+from .records import Lost, Taken
+from .whole import WholeWork
 
 __all__ = ("SNAPSHOT_RECORDS", "MailLog")
 
 SNAPSHOT_RECORDS = 256
 """Records after which a snapshot is written."""
 
-ACCEPTED, TAKEN, WHOLE = b"a", b"t", b"w"
-"""What a record is: messages accepted, messages consumed, the whole mailbox."""
+ACCEPTED, TAKEN, LOST, WHOLE = b"a", b"t", b"l", b"w"
+"""What a record is: messages accepted, messages consumed, dead letters, the whole mailbox."""
 
 
 class MailLog:
-    """The journal's side of one mailbox.
-
-    Attributes:
-        unwritten: Messages that were consumed and are not recorded here as such yet.
-    """
+    """The journal's side of one mailbox. It belongs to the loop that delivers; `ended` may come from another."""
 
     def __init__(self, inbox: Inbox, writer: StreamWriter) -> None:
         """Nothing is read before `open`."""
-        self.unwritten: dict[MessageId, Taken] = {}
         self._inbox = inbox
         self._writer = writer
         self._records = 0
+        self._unwritten: dict[MessageId, Taken | Lost] = {}
+        self._work = WholeWork()
         self._turn = asyncio.Lock()
+        self._failed: FleetError | None = None
 
-    async def open(self, taken: Iterable[Taken]) -> None:
-        """Have the mailbox be as an earlier life left it; `taken` are messages that its transcript holds.
+    async def open(self, ended: tuple[Taken | Lost, ...]) -> None:
+        """Have the mailbox be as an earlier life left it; the agent's own stream says that `ended` are out of it.
 
         Raises:
             Fenced: A newer life of the agent has the stream.
@@ -56,32 +56,59 @@ class MailLog:
                     restore(mailbox, record)
                 except FleetError as error:
                     raise RecordInvalid(stream=self._writer.stream, number=record.number, reason=str(error)) from error
-            for one in taken:
-                mailbox.consume((one.message,), one.run, one.step)
+            for one in ended:
+                end(mailbox, one)
         self._records = len(records)
-        self.unwritten = {one.message: one for one in taken}
+        self.ended(ended)
+
+    def ended(self, messages: Iterable[Taken | Lost]) -> None:
+        """Messages that have left the mailbox, as the agent's own stream says."""
+        self._unwritten.update((one.message, one) for one in messages)
+
+    def lacks(self, message: MessageId) -> bool:
+        """Whether this stream does not say yet what became of a message."""
+        if message in self._unwritten:
+            return True
+        receipt = self._inbox.receipt(message)
+        return receipt is not None and receipt.state is ReceiptState.ACCEPTED
 
     async def deliver(self, batch: bytes) -> bytes:
         """Take a batch of mail; it is recorded when this returns.
 
-        One batch after the other: a copy of one that is being written gets its answer when that is written too.
+        One batch after the other: a copy of one that is being written gets its answer when that is written too. What
+        could not be written is never answered, for the mailbox would take a copy for one that was.
 
         Raises:
             ProtocolError: The bytes are no batch; nothing was taken.
             Fenced: A newer life of the agent has begun, and the message is for that one.
+            JournalUnavailable: This was closed; whether the batch was recorded is unknown.
         """
-        envelopes = decode_batch(batch)
+        return encode_verdicts(await self._work.run(self._take(decode_batch(batch))))
+
+    def close(self) -> None:
+        """Write nothing more, whoever waits for it; from any thread."""
+        self._writer.close()
+
+    async def _take(self, envelopes: tuple[Envelope, ...]) -> tuple[Verdict, ...]:
         async with self._turn:
+            if self._failed is not None:
+                raise self._failed
             verdicts, fresh = self._inbox.accept(envelopes)
             if fresh:
-                await self._write(ACCEPTED + encode_batch(fresh))
+                try:
+                    await self._write(ACCEPTED + encode_batch(fresh))
+                except FleetError as error:
+                    self._failed = error
+                    raise
         if fresh:
             self._inbox.wake()
-        return encode_verdicts(verdicts)
+        return verdicts
 
     async def _write(self, accepted: bytes) -> None:
-        taken = dict(self.unwritten)
-        records = (accepted, TAKEN + encode(tuple(taken.values()))) if taken else (accepted,)
+        ended = tuple(self._unwritten.values())
+        taken = tuple(one for one in ended if isinstance(one, Taken))
+        lost = tuple(one for one in ended if isinstance(one, Lost))
+        records = (accepted, *([TAKEN + encode(taken)] if taken else ()), *([LOST + encode(lost)] if lost else ()))
         await self._writer.append(*records)
         self._records += len(records)
         if self._records >= SNAPSHOT_RECORDS:
@@ -89,8 +116,8 @@ class MailLog:
                 whole = mailbox.state()
             await self._writer.append(WHOLE + encode(whole), snapshot=True)
             self._records = 0
-        for message in taken:
-            self.unwritten.pop(message, None)
+        for one in ended:
+            self._unwritten.pop(one.message, None)
 
 
 def restore(mailbox: Mailbox, record: Record) -> None:
@@ -104,9 +131,20 @@ def restore(mailbox: Mailbox, record: Record) -> None:
         for envelope in decode_batch(data):
             mailbox.restore_accepted(envelope)
     elif kind == TAKEN:
-        for one in decode(data, tuple[Taken, ...]):
-            mailbox.consume((one.message,), one.run, one.step)
+        for taken in decode(data, tuple[Taken, ...]):
+            end(mailbox, taken)
+    elif kind == LOST:
+        for lost in decode(data, tuple[Lost, ...]):
+            end(mailbox, lost)
     elif kind == WHOLE:
         mailbox.restore(decode(data, MailboxState))
     else:
         raise DecodeError(reason=f"{kind!r} says nothing of what it is")
+
+
+def end(mailbox: Mailbox, one: Taken | Lost) -> None:
+    """Take one message out of a mailbox, as it was in an earlier life."""
+    if isinstance(one, Taken):
+        mailbox.consume((one.message,), one.run, one.step)
+    else:
+        mailbox.lose(one.message, one.refusal)

@@ -1,7 +1,7 @@
 """Writes what happens to an agent into its stream, so that another process can go on from there."""
 
 import asyncio
-from collections.abc import Container
+from collections.abc import Callable
 from dataclasses import replace
 
 from ..protocols.ids import AgentId, Incarnation, MessageId
@@ -35,8 +35,8 @@ class Recorder:
     past: Past
     lived: bool = False
 
-    def __init__(self, writer: StreamWriter, clock: Clock, unwritten: Container[MessageId]) -> None:
-        """Nothing is written before `open`. `unwritten` are consumed messages that the mailbox's own stream lacks."""
+    def __init__(self, writer: StreamWriter, clock: Clock, unwritten: Callable[[MessageId], bool]) -> None:
+        """Nothing is written before `open`. `unwritten`: the mailbox's own stream lacks what became of a message."""
         self._writer = writer
         self._clock = clock
         self._unwritten = unwritten
@@ -76,18 +76,24 @@ class Recorder:
 
         Raises:
             Fenced: A newer life of the agent has begun; this one must do nothing more.
+            JournalUnavailable: This was closed meanwhile.
         """
         async with self._turn:
             await self._write(())
 
-    async def add(self, record: AgentRecord) -> None:
+    async def add(self, *records: AgentRecord) -> None:
         """Write something else, after what has happened so far.
 
         Raises:
             Fenced: A newer life of the agent has begun.
+            JournalUnavailable: This was closed meanwhile; whether it was written is unknown.
         """
         async with self._turn:
-            await self._write((record,))
+            await self._write(records)
+
+    def close(self) -> None:
+        """Write nothing more, whoever waits for it."""
+        self._writer.close()
 
     async def _write(self, more: tuple[AgentRecord, ...]) -> None:
         """Write what there is now: while that is being written, more may happen, which is not a part of it."""
@@ -95,8 +101,9 @@ class Recorder:
         for record in more:
             self.past = self.past.after(record)
         if due := self.past.state.step - self._snapshot >= SNAPSHOT_STEPS:
-            taken = tuple(one for one in self.past.taken if one.message in self._unwritten)
-            self.past = replace(self.past, taken=taken)
+            taken = tuple(one for one in self.past.taken if self._unwritten(one.message))
+            lost = tuple(one for one in self.past.lost if self._unwritten(one.message))
+            self.past = replace(self.past, taken=taken, lost=lost)
         past = self.past
         records = (*((Happened(events, self._clock.now()),) if events else ()), *more)
         if records:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple, TypeAlias, cast
 from ..protocols.codec import decode, encode
 from ..protocols.errors import DecodeError, FleetError, VersionMismatch
 from ..protocols.ids import AgentId, MessageId, RunId
+from ..protocols.mail import Refusal
 from ..protocols.outcome import Ending, Outcome
 from .errors import RecordInvalid
 from .ports import Record
@@ -32,10 +33,12 @@ __all__ = (
     "AgentRecord",
     "Dropped",
     "Happened",
+    "Lost",
     "Past",
     "Queued",
     "Snapshot",
     "Taken",
+    "Unread",
     "decode_record",
     "encode_record",
     "replay",
@@ -58,6 +61,13 @@ class Taken(NamedTuple):
     message: MessageId
     run: RunId
     step: int
+
+
+class Lost(NamedTuple):
+    """A message that was accepted and will never be read; its mailbox may not know that yet."""
+
+    message: MessageId
+    refusal: Refusal
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,6 +94,13 @@ class Dropped:
 
 
 @dataclass(frozen=True, slots=True)
+class Unread:
+    """The mailbox was closed, and these became dead letters."""
+
+    lost: tuple[Lost, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Snapshot:
     """A whole `Past`; its fields and those of its state, rules left out."""
 
@@ -98,11 +115,12 @@ class Snapshot:
     queue: tuple[Asked, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     taken: tuple[Taken, ...] = ()
+    lost: tuple[Lost, ...] = ()
     began: float = 0.0
     waits: float = 0.0
 
 
-AgentRecord: TypeAlias = Happened | Queued | Dropped | Snapshot
+AgentRecord: TypeAlias = Happened | Queued | Dropped | Unread | Snapshot
 """What one record can be."""
 
 
@@ -115,6 +133,7 @@ class Past:
         outcomes: Those of the newest runs that have ended, oldest first.
         taken: Messages that are in the transcript, oldest first. Whoever restores the mailbox takes them out; what the
             mailbox has recorded itself need not stand here in a snapshot.
+        lost: Dead letters, oldest first; the same holds of them.
         began: Unix seconds when the run began, 0: no run has.
         waits: Unix seconds when the agent began to wait for mail, 0: it never has.
     """
@@ -123,6 +142,7 @@ class Past:
     queue: tuple[Asked, ...] = ()
     outcomes: tuple[Outcome, ...] = ()
     taken: tuple[Taken, ...] = ()
+    lost: tuple[Lost, ...] = ()
     began: float = 0.0
     waits: float = 0.0
 
@@ -146,6 +166,8 @@ class Past:
                 return replace(self, queue=(*self.queue, asked))
             case Dropped(run=run, reason=reason):
                 return self.without(run).ended(Outcome(run, self.state.agent, Ending.STOPPED, "", reason=reason))
+            case Unread(lost=lost):
+                return replace(self, lost=(*self.lost, *lost))
             case Snapshot():
                 return past_from(record, self.state.rules)
 
@@ -218,6 +240,7 @@ def snapshot_of(past: Past) -> Snapshot:
         queue=past.queue,
         outcomes=past.outcomes,
         taken=past.taken,
+        lost=past.lost,
         began=past.began,
         waits=past.waits,
     )
@@ -230,6 +253,7 @@ def past_from(snapshot: Snapshot, rules: Rules) -> Past:
         snapshot.queue,
         snapshot.outcomes,
         snapshot.taken,
+        snapshot.lost,
         snapshot.began,
         snapshot.waits,
     )

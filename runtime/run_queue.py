@@ -57,6 +57,12 @@ class RunQueue:
         """The run whose turn it is; None when none waits."""
         return self._waiting.popleft() if self._waiting else None
 
+    def drain(self) -> tuple[RunId, ...]:
+        """Take out all that wait for their turn, in order."""
+        runs = tuple(asked.run for asked in self._waiting)
+        self._waiting.clear()
+        return runs
+
     async def outcome(self, run: RunId) -> Outcome:
         """Wait for the end of a run.
 

@@ -5,6 +5,7 @@ import logging
 
 from ..errors import JournalUnavailable
 from ..ports import Clock, Journal, Record
+from ..whole import GivenUp, WholeWork
 
 __all__ = ("StreamWriter",)
 
@@ -16,6 +17,9 @@ PAUSE = 1.0
 
 class StreamWriter:
     """Writes a stream that it has claimed. It belongs to one event loop.
+
+    Whoever waits for an append may be cancelled; the append goes on. Else nobody would know under which number the next
+    one belongs.
 
     Attributes:
         stream: The stream's name.
@@ -32,6 +36,8 @@ class StreamWriter:
         self._clock = clock
         self._next = 1
         self._turn = asyncio.Lock()
+        self._work = WholeWork()
+        self._closed = False
 
     async def open(self) -> tuple[Record, ...]:
         """Claim the stream and read it: the newest snapshot, if there is one, and all after it.
@@ -50,7 +56,22 @@ class StreamWriter:
         Raises:
             Fenced: A newer life has the stream.
             JournalConflict: Somebody else wrote there under this very life.
+            JournalUnavailable: The writer was closed; whether they were written is unknown.
         """
+        try:
+            if not self._closed:
+                await self._work.run(self._append(records, snapshot=snapshot))
+                return
+        except GivenUp:
+            pass
+        raise JournalUnavailable(where=f"of {self.stream}", reason="whoever writes there has ended")
+
+    def close(self) -> None:
+        """Write nothing more, and give up what waits for the journal; from any thread. Safe to call twice."""
+        self._closed = True
+        self._work.give_up()
+
+    async def _append(self, records: tuple[bytes, ...], *, snapshot: bool) -> None:
         async with self._turn:
             while True:
                 try:
