@@ -3,6 +3,7 @@
 import secrets
 from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
+from pathlib import Path
 from types import TracebackType
 from typing import Literal, Self
 
@@ -16,6 +17,7 @@ from .approvals import Approvals
 from .clock import SystemClock
 from .errors import ArgumentInvalid, FleetClosed, NameInvalid, NamesInvalid, NumberInvalid
 from .given import check_fleet_name, check_kind, check_task, check_text, text_flaw
+from .ports import Journal
 from .run import Run, untold, watch
 from .sender import Sender
 from .stream import SuspendObjectStream, expect_stream
@@ -265,6 +267,7 @@ class Fleet(Helm):
         limit: TokenLimit | int | None = None,
         system: Literal["ray", "local"] = "ray",
         address: str | None = None,
+        journal: Journal | str | Path | None = None,
         attach: bool = False,
     ) -> None:
         """Nothing runs before the fleet is entered.
@@ -274,10 +277,14 @@ class Fleet(Helm):
             limit: What all agents together may spend, in tokens, prompt and completion, retries included.
             system: Where agents live.
             address: Ray's address; None: `RAY_ADDRESS`, or a new local cluster. `auto`: the cluster of this machine.
+            journal: Where everything is written that another process needs to go on: a path (SQLite), a
+                `postgresql://` URL, or None. Opened again under the same name with the same journal, the fleet has its
+                accounts, and agents that are spawned under their names go on where they were.
             attach: Join a fleet that another process started, to watch and steer it; leaving it then ends nothing.
 
         Raises:
             ArgumentInvalid: The name, or the address, is none.
+            JournalInvalid: The journal is none.
             PresetInvalid: The limit is below 1.
             SystemUnavailable: There is no such system, or no other process can join it.
         """
@@ -285,7 +292,7 @@ class Fleet(Helm):
         check_text("address", "" if address is None else address)
         self.name = name or ("" if attach else f"fleet-{secrets.token_hex(3)}")
         self._bridges = StreamBridges()
-        self._made = load_system(system, self.name, tokens_of(limit), address, attach=attach)
+        self._made = load_system(system, self.name, tokens_of(limit), address, journal, attach=attach)
 
     async def __aenter__(self) -> Self:
         """Start what agents need.

@@ -4,9 +4,10 @@ import asyncio
 import logging
 import os
 from functools import partial
+from pathlib import Path
 
 from ..protocols.approval import Approval, agent_of
-from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
+from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement, Stop
 from ..protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
@@ -16,8 +17,9 @@ from .approvals import ApprovalPort
 from .clock import SystemClock
 from .config import adopt_config
 from .control import AgentControl, Controls
-from .errors import ChannelClosed
+from .errors import ChannelClosed, Fenced, JournalUnavailable, PeerUnreachable
 from .host import AgentHost, Seat, Surroundings
+from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
@@ -45,7 +47,10 @@ class LocalLink:
     async def check_in(self, asked: CheckIn) -> Directive:
         """Ask for leave; what is granted is written down before it is told."""
         directive = self._supervisor.check_in(asked)
-        await self._supervisor.log.written()
+        try:
+            await self._supervisor.log.written()
+        except Fenced as error:  # agents of this process may do nothing more, and end nothing for good
+            return Stop(str(error), fenced=True)
         return directive
 
     async def settle(self, settlement: Settlement) -> None:
@@ -62,10 +67,15 @@ class LocalLink:
 
 
 class LocalPost:
-    """Hands batches to the hosts of this process."""
+    """Hands batches to the hosts of this process.
+
+    Attributes:
+        coming: Agents that are being spawned.
+    """
 
     def __init__(self, hosts: dict[AgentId, AgentHost], supervisor: Supervisor) -> None:
         """Share the system's table of hosts."""
+        self.coming: set[AgentId] = set()
         self._hosts = hosts
         self._supervisor = supervisor
 
@@ -74,7 +84,11 @@ class LocalPost:
 
         Raises:
             AgentUnknown: There is no such agent.
+            ChannelClosed: It has died.
+            PeerUnreachable: It is being spawned, or gives way to another life.
         """
+        if recipient in self.coming:
+            raise PeerUnreachable(agent=recipient, reason="it is being spawned")
         return await self.host(recipient).deliver(batch)
 
     async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
@@ -139,7 +153,13 @@ class LocalSystem:
     control: Controls
 
     def __init__(
-        self, fleet: str, limit: int | None, clock: Clock | None = None, journal: Journal | None = None
+        self,
+        fleet: str,
+        limit: int | None,
+        clock: Clock | None = None,
+        journal: Journal | None = None,
+        *,
+        owns_journal: bool = False,
     ) -> None:
         """Nothing runs before `open`.
 
@@ -148,11 +168,13 @@ class LocalSystem:
             limit: What all agents together may spend, in tokens.
             clock: Time; None: the machine's.
             journal: Where everything is written that another process needs to go on; None: nowhere.
+            owns_journal: It is closed with the system.
         """
         self.fleet = fleet
         self._limit = limit
         self._clock = clock or SystemClock()
         self._log = None if journal is None else FleetLog(journal, fleet)
+        self._owned = journal if owns_journal else None
         self._commands: JournaledCommands | None = None
         self._hosts: dict[AgentId, AgentHost] = {}
         self._servers = ServerPool(self._clock.monotonic)
@@ -196,6 +218,8 @@ class LocalSystem:
         await self._notes.aclose()
         if self._commands is not None:
             await self._commands.aclose()
+        if self._owned is not None:
+            await self._owned.aclose()
         for error in filter(None, ended):
             raise error
 
@@ -210,9 +234,11 @@ class LocalSystem:
         """
         newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
         lives = self._supervisor.admit_all(newcomers, os.getpid())
-        await self._supervisor.log.written()
+        names = {order.name for order in orders}
+        self._post.coming |= names
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:
+            await self._supervisor.log.written()
             for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
                 # A task of its own, so that the agent's configuration is that of its tools alone.
                 await asyncio.create_task(self._bring_to_life(seat, order.agent))
@@ -220,13 +246,20 @@ class LocalSystem:
         except BaseException:
             await self._undo(seats)
             raise
+        finally:
+            self._post.coming -= names
 
     async def _bring_to_life(self, seat: Seat, agent: Agent) -> None:
         adopt_config(agent.config)
         tools = await served_tools(self._servers, (seat.name, seat.incarnation), agent.servers, agent.tools)
         host = AgentHost(agent, seat, self._around, tools)
+        try:
+            await host.open()
+        except BaseException:
+            await host.close()
+            raise
         self._hosts[seat.name] = host
-        await host.open()
+        self._post.coming.discard(seat.name)
 
     async def _undo(self, seats: list[Seat]) -> None:
         """End those that were to live together with one that could not."""
@@ -240,7 +273,9 @@ class LocalSystem:
 
     async def admit_user(self) -> Incarnation:
         """A new life of the person who sends."""
-        return self._supervisor.admit(USER, None, None, os.getpid())
+        life = self._supervisor.admit(USER, None, None, os.getpid())
+        await self._supervisor.log.written()  # mailboxes take the mail of a life that is given twice for copies
+        return life
 
     async def start(self, agent: AgentId, task: str, time_limit: float | None, said: tuple[str, ...] = ()) -> RunId:
         """Queue a run.
@@ -266,10 +301,11 @@ class LocalSystem:
 
         Raises:
             AgentUnknown: There is no such agent; nobody is stopped.
+            JournalUnavailable: They are stopped, but another process may not learn of it.
         """
         named = self._supervisor.stop(agents, reason)
-        await self._supervisor.log.written()
         ended = await asyncio.gather(*(self._stop(name, reason) for name in named))
+        await self._written()
         return Stopped.of(zip(named, ended, strict=True))
 
     async def _stop(self, agent: AgentId, reason: str) -> bool:
@@ -293,14 +329,27 @@ class LocalSystem:
 
         Raises:
             AgentUnknown: There is no such agent.
+            JournalUnavailable: They have been told, but another process may not learn of it.
         """
         named = self._supervisor.pause((agent,), reason)
-        await self._supervisor.log.written()
         for host in [self._hosts[name] for name in named if name in self._hosts]:
             if reason is None:
                 host.resume()
             else:
                 host.pause(reason)
+        await self._written()
+
+    async def _written(self) -> None:
+        """What was asked of the Supervisor is written; nobody waits for ever to be told so.
+
+        Raises:
+            JournalUnavailable: It is not written yet.
+        """
+        try:
+            async with asyncio.timeout(STOP_PATIENCE):
+                await self._supervisor.log.written()
+        except TimeoutError:
+            raise JournalUnavailable(where=f"of {self.fleet}", reason="it does not answer") from None
 
     async def statuses(self) -> tuple[AgentStatus, ...]:
         """One row for each agent; hosts are asked for what only they know now."""
@@ -318,7 +367,13 @@ class LocalSystem:
 
 
 def open_system(
-    fleet: str, limit: int | None, _address: str | None = None, journal: Journal | None = None
+    fleet: str, limit: int | None, _address: str | None = None, journal: Journal | str | Path | None = None
 ) -> LocalSystem:
-    """A system for `load_system("local")`."""
+    """A system for `load_system("local")`. A journal that it opens itself it closes too.
+
+    Raises:
+        JournalInvalid: The journal's URL is none.
+    """
+    if isinstance(journal, str | Path):
+        return LocalSystem(fleet, limit, journal=open_journal(journal), owns_journal=True)
     return LocalSystem(fleet, limit, journal=journal)

@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
+from pathlib import Path
 from typing import Protocol, Self, cast
 
 from ..protocols.checkin import AgentStatus
@@ -13,7 +14,7 @@ from .agent import Agent
 from .approvals import ApprovalPort
 from .control import Controls
 from .errors import SystemUnavailable
-from .ports import PostOffice
+from .ports import Journal, PostOffice
 from .supervision.account import Account
 
 __all__ = ("STOP_PATIENCE", "Progress", "SpawnOrder", "Stopped", "System", "load_system")
@@ -156,18 +157,30 @@ class System(Protocol):
         ...
 
 
-def load_system(kind: str, fleet: str, limit: int | None, address: str | None, *, attach: bool = False) -> System:
+def load_system(
+    kind: str,
+    fleet: str,
+    limit: int | None,
+    address: str | None,
+    journal: Journal | str | Path | None = None,
+    *,
+    attach: bool = False,
+) -> System:
     """Make a system by its name, loading its module only now, as anyio loads its back ends.
 
     With `attach` it is that of a fleet which runs already; an empty name means the only one that does.
 
     Raises:
-        SystemUnavailable: There is no such system, or no other process can join it.
+        SystemUnavailable: There is no such system, no other process can join it, or it cannot have this journal.
+        JournalInvalid: The journal's URL is none.
     """
     if kind not in tuple(SYSTEMS):  # what is given may have no hash
         raise SystemUnavailable(system=kind, reason=f"there are only {', '.join(sorted(SYSTEMS))}.")
     if attach and kind == "local":
         raise SystemUnavailable(system=kind, reason="its fleet lives in one process, and no other can join it.")
+    if attach and journal is not None:
+        raise SystemUnavailable(system=kind, reason="the journal is that of the process which opened the fleet.")
     module = import_module(SYSTEMS[kind])
-    system = module.attach_system(fleet or None, address) if attach else module.open_system(fleet, limit, address)
-    return cast("System", system)
+    if attach:
+        return cast("System", module.attach_system(fleet or None, address))
+    return cast("System", module.open_system(fleet, limit, address, journal))
