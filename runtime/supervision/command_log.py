@@ -1,6 +1,7 @@
 """Where a Supervisor's commands are written down, so that another process can go on with its accounts."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from concurrent.futures import Future
 from dataclasses import dataclass
@@ -10,12 +11,17 @@ from typing import Protocol
 from ...protocols.codec import decode, encode
 from ...protocols.errors import FleetError
 from ...protocols.ids import Incarnation
-from ..errors import RecordInvalid
+from ..errors import Fenced, JournalUnavailable, RecordInvalid
 from ..journal.stream_writer import StreamWriter
 from ..ports import Clock
 from .commands import Command, Tell
 
 __all__ = ("CommandLog", "JournaledCommands", "Noted", "Unrecorded")
+
+log = logging.getLogger(__name__)
+
+LAST_WORDS = 1.0
+"""Seconds that what is left has to be written at the end."""
 
 
 class CommandLog(Protocol):
@@ -26,6 +32,11 @@ class CommandLog(Protocol):
     """
 
     replaying: bool
+
+    @property
+    def waits(self) -> str:
+        """Why nothing is written now, for people; empty while it is."""
+        ...
 
     def note(self, command: Command) -> float:
         """Keep a command; gives when it was asked, in Unix seconds."""
@@ -44,6 +55,7 @@ class Unrecorded:
     """Keeps nothing: the accounts end with the process."""
 
     replaying = False
+    waits = ""
 
     def __init__(self, now: Callable[[], float]) -> None:
         """`now` gives Unix seconds."""
@@ -132,13 +144,24 @@ class JournaledCommands:
             self._waiting.append((self._noted, told))
         await asyncio.wrap_future(told)
 
+    @property
+    def waits(self) -> str:
+        """Why nothing is written now, for people; empty while it is."""
+        return self._writer.note
+
     async def aclose(self) -> None:
-        """Write what is left, and stop."""
+        """Write what is left, if the journal can be reached at once, and stop."""
         try:
-            await self.written()
-        finally:
-            self._task.cancel()
-            await asyncio.gather(self._task, return_exceptions=True)
+            async with asyncio.timeout(LAST_WORDS):
+                await self.written()
+        except TimeoutError:
+            log.warning("%d commands are lost: %s", self._noted - self._done, self._writer.note)
+        except Fenced as error:
+            log.info("%s", error)
+        self._writer.close()
+        self._task.cancel()
+        await asyncio.gather(self._task, return_exceptions=True)
+        self._end(JournalUnavailable(where=f"of {self._writer.stream}", reason="the fleet is closed"))
 
     async def _write(self) -> None:
         while True:

@@ -6,6 +6,7 @@ is done after it is released.
 
 from collections.abc import Callable, Generator, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import replace
 from threading import Lock
 from typing import TypeAlias, assert_never
 
@@ -321,7 +322,9 @@ class Supervisor:
         return (*self._ledger.root, agent)
 
     def _row(self, member: Member) -> AgentStatus:
-        return member.row(self._ledger.account(self._path(member.agent)).spent)
+        row = member.row(self._ledger.account(self._path(member.agent)).spent)
+        waits = self.log.waits if row.run is not None and member.active else ""
+        return replace(row, note=row.note or waits)
 
     def _tell(self, kind: NoticeType, event: str, agent: AgentId, text: str, facts: Facts | None = None) -> None:
         self.feed.append(Notice(type=kind, extra_type=event, agent=agent, text=text, data=facts or {}))
