@@ -110,7 +110,7 @@ class AgentHost:
         self._runs = RunQueue(seat.name, seat.incarnation)
         self._closed = ""
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
-        self._log = around.log and LifeLog(around.log, seat.name, seat.incarnation, self._inbox, clock)
+        self._log = self._life_log(around.log)
         self._reporter = Reporter(around.link, clock, self.status)
         self._sender = Sender(seat.name, seat.incarnation, around.post, clock, agent.config.mail.send_timeout)
         self._channel = AgentChannel(seat, self._sender, around.post, around.link, self.tell)
@@ -124,6 +124,10 @@ class AgentHost:
         self.approvals = PendingApprovals(self._held, self._feed)
         if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
+
+    def _life_log(self, log: FleetLog | None) -> LifeLog | None:
+        seat = self._seat
+        return None if log is None else LifeLog(log, seat.name, seat.incarnation, self._inbox, self._clock)
 
     def _ports(self, extra: tuple[Tool, ...]) -> Ports:
         agent, config = self._agent, self._agent.config
