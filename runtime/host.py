@@ -149,7 +149,7 @@ class AgentHost:
             finish=self._finish,
             settled=self._settled,
             output=agent.output,
-            recorder=self._log and self._log.recorder,
+            recorder=None if self._log is None else self._log.recorder,
         )
 
     async def open(self) -> None:
