@@ -2,7 +2,9 @@
 
 import os
 import sqlite3
+from contextlib import closing, suppress
 from pathlib import Path
+from tempfile import mkstemp
 
 from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
@@ -92,21 +94,20 @@ class SqliteFile:
         return connection
 
     def _create(self) -> None:
-        """Make the file and its folders, where they are missing.
-
-        A file that is there is not opened: to close it again would give up the locks that another connection of this
-        process has on it, as POSIX wants it.
-        """
+        """Make the file and its folders, where they are missing."""
         try:
             self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            os.close(os.open(self._path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600))
-        except FileExistsError:
-            if not self._path.is_file():
-                raise JournalInvalid(where=self.where, reason="it is no file; name another path") from None
-        except (PermissionError, NotADirectoryError) as error:
+            if self._now() is None:
+                with suppress(FileExistsError):  # somebody else made it just now
+                    make_empty(self._path)
+        except (PermissionError, NotADirectoryError, FileExistsError) as error:
             raise JournalInvalid(where=self.where, reason=f"it cannot be made: {error.strerror}") from None
         except OSError as error:
             raise JournalUnavailable(where=self.where, reason=f"it cannot be made: {error.strerror}") from None
+        except sqlite3.Error as error:
+            raise JournalUnavailable(where=self.where, reason=f"it cannot be made: {error}") from None
+        if not self._path.is_file():
+            raise JournalInvalid(where=self.where, reason="it is no file; name another path")
 
     def _now(self) -> tuple[int, int] | None:
         """Which file is there now; None when there is none, or none to be seen."""
@@ -121,6 +122,25 @@ class SqliteFile:
         if self._file is None:
             return JournalInvalid(where=self.where, reason="the file is not there, and was before: put it back")
         return JournalUnavailable(where=self.where, reason="the file is gone: put it back")
+
+
+def make_empty(path: Path) -> None:
+    """Make an empty database that only this user may read.
+
+    It gets its name when it is complete: two who open it at once would be in each other's way while it becomes one in
+    WAL mode. And closed: who closes a file that SQLite has open in the same process gives up SQLite's locks on it.
+
+    Raises:
+        FileExistsError: There is something of that name.
+    """
+    descriptor, unnamed = mkstemp(dir=path.parent, prefix=f"{path.name}.")
+    os.close(descriptor)
+    try:
+        with closing(sqlite3.connect(unnamed)) as made:
+            made.execute("PRAGMA journal_mode=WAL")
+        os.link(unnamed, path)
+    finally:
+        Path(unnamed).unlink()
 
 
 def begin(connection: Connection) -> None:

@@ -135,6 +135,22 @@ async def test_what_an_older_life_is_writing_is_read_by_the_newer_or_refused(mak
     assert await new.read("s") == (*found, Record(len(found) + 1, 2, b"new"))
 
 
+async def test_of_two_lives_that_open_a_new_stream_at_once_the_newer_has_it(make: Make) -> None:
+    old, new = make(), make()
+    streams = [f"s{number}" for number in range(50)]
+
+    async def claim(journal: Journal, life: int) -> None:
+        for stream in streams:
+            await asyncio.gather(journal.open(stream, life), return_exceptions=True)
+
+    await asyncio.gather(claim(old, 1), claim(new, 2))
+
+    for stream in streams:
+        await new.append(stream, 2, 1, (b"new",))
+        with pytest.raises(Fenced):
+            await old.append(stream, 1, 1, (b"old",))
+
+
 async def test_a_stream_is_read_from_its_newest_snapshot_on(journal: Journal) -> None:
     await journal.open("s", 1)
     await journal.append("s", 1, 1, (b"a", b"b"))
