@@ -132,10 +132,18 @@ def unique(fleet: str) -> Generator[None, None, None]:
 
 
 def create_agent(ties: Ties, agent: Agent, seat: Seat, place: Place) -> type[AgentActor]:
-    """Make an agent's actor, which lives as long as the handle. It blocks."""
+    """Make an agent's actor, which lives as long as the handle. It blocks.
+
+    Raises:
+        SystemUnavailable: Ray still has the actor of an earlier life.
+    """
     space = namespace(ties.fleet)
     options = Agents.options(name=actor_name(seat.name), namespace=space, num_cpus=0, **place, **NEVER_AGAIN)
-    return cast("type[AgentActor]", options.remote(agent, seat, ties))
+    try:
+        return cast("type[AgentActor]", options.remote(agent, seat, ties))
+    except ActorAlreadyExistsError:
+        reason = f"an earlier life of {seat.name!r} has not ended yet: try again."
+        raise SystemUnavailable(system="ray", reason=reason) from None
 
 
 def create_tool_servers(fleet: str, node: str) -> type[ToolServersActor]:
@@ -199,6 +207,8 @@ async def death_of(actor: type[AgentActor] | Lasting, name: str) -> str | None:
         except ActorUnavailableError:  # soon it answers again, or is known to be dead
             await asyncio.sleep(RETRY_PAUSE)
         except ActorDiedError as error:
+            # Ray 2.60: else this process, which made it, would find the dead one by its name for ever after a SIGKILL.
+            await to_thread.run_sync(cast("Any", ray.kill), actor)
             return death(error)
         except RayError as error:
             log.warning("the death of %s would go unnoticed: %s", name, error)

@@ -192,7 +192,7 @@ class RaySystem(Steering):
         self.post.keep(seat.name, actor)
         watch = asyncio.create_task(self._watch(seat, actor))
         self._watches.add(watch)
-        watch.add_done_callback(self._watches.discard)
+        watch.add_done_callback(self._watch_ended)
         await ready(self._begin(seat, order, actor), seat.name)
         if self._journal is not None:
             self._orders[seat.name] = order
@@ -222,6 +222,11 @@ class RaySystem(Steering):
         reason = await death_of(actor, seat.name)
         if reason is not None and self._actors.pop(seat, None) is not None:
             await self._bury(seat, reason)
+
+    def _watch_ended(self, watch: "asyncio.Task[None]") -> None:
+        self._watches.discard(watch)
+        if not watch.cancelled() and (error := watch.exception()) is not None:
+            log.error("an agent that died is not restarted", exc_info=error)
 
     async def _bury(self, seat: Seat, reason: str) -> None:
         self.post.forget(seat.name)

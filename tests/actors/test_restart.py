@@ -1,0 +1,206 @@
+"""Who dies on Ray lives again, and goes on with what it was about."""
+
+import asyncio
+import os
+import signal
+import sys
+from pathlib import Path
+
+import pytest
+from ray.util import list_named_actors
+
+from amrita_fleet import Agent, ChannelClosed, Notice
+from amrita_fleet.protocols.mail import ReceiptState
+from amrita_fleet.protocols.providers.scripted import call, say
+from amrita_fleet.runtime.supervision.restart import RESTARTS
+
+from ..contracts.gate import Gate
+from .blocker import Blocker, actors_of, ended
+from .steady import event, journaled, kill, pid_of, steady, until
+
+pytestmark = [pytest.mark.anyio, pytest.mark.ray, pytest.mark.slow, pytest.mark.usefixtures("ray_cluster")]
+
+
+OWNER = Path(__file__).with_name("owner.py")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Path:
+    return tmp_path / "journal.sqlite"
+
+
+def consumed(notices: list[Notice]) -> list[str]:
+    return [notice.text for notice in notices if notice.extra_type == "consumed"]
+
+
+async def test_an_agent_that_is_killed_while_a_tool_runs_goes_on(journal: Path) -> None:
+    async with Gate() as gate, journaled(journal) as fleet:
+        model = steady(call("gate", name="one"), call("gate", name="two"), say("done"))
+        (ana,) = await fleet.spawn(Agent(preset=model, tools=(gate.tool,)), ["ana"])
+        run = await ana.start("go")
+        await gate.begun("one")
+        assert (await ana.send("hello")).state is ReceiptState.ACCEPTED
+        waiting = asyncio.create_task(run.outcome())
+        kill(fleet, "agent:ana")
+        await gate.begun("two")
+        gate.let("two")
+        outcome = await waiting
+        notices = [notice async for notice in run]
+        assert (outcome.text, outcome.answered) == ("done", True)
+        assert len(consumed(notices)) == 1
+        assert [(row.incarnation, row.phase, row.consumed) for row in await fleet.statuses()] == [(2, "idle", 1)]
+
+
+async def test_an_agent_whose_process_is_killed_while_its_model_is_asked_goes_on(journal: Path) -> None:
+    async with Blocker() as blocker, journaled(journal) as fleet:
+        blocked = blocker.blocked
+
+        def before(number: int) -> None:
+            if number == 1:
+                blocked()
+
+        model = steady(call("list_peers"), say("done"), before=before)
+        (ana,) = await fleet.spawn(Agent(preset=model), ["ana"])
+        run = await ana.start("go")
+        await blocker.begun()
+        (row,) = await fleet.statuses()
+        os.kill(row.pid, signal.SIGKILL)
+        await ended(row.pid)
+        blocker.free()
+        assert (await run.outcome()).text == "done"
+        (row,) = await fleet.statuses()
+        assert row.incarnation == 2
+
+
+async def test_what_dies_again_and_again_stays_dead_and_the_run_is_told(journal: Path) -> None:
+    async with journaled(journal) as fleet:
+
+        def before(_: int) -> None:
+            os._exit(1)
+
+        (lead,) = await fleet.spawn(Agent(preset=steady(call("wait_for_messages", seconds=60), say("told"))), ["lead"])
+        watch = await lead.start("watch over ana")
+        (ana,) = await fleet.spawn(Agent(preset=steady(say("never"), before=before)), ["ana"], parent=lead)
+        run = await ana.start("go")
+        with pytest.raises(ChannelClosed, match="it died"):
+            await run.outcome()
+        notices = await until(fleet, event("ana", "quarantined"))
+        assert [notice.data["restarts"] for notice in notices if notice.extra_type == "died"] == [True] * RESTARTS + [
+            False
+        ]
+        assert (await watch.outcome()).text == "told"
+        assert ["ana died" in text for text in consumed([notice async for notice in watch])] == [True]
+
+
+async def test_a_stopped_agent_stays_dead(journal: Path) -> None:
+    async with Blocker() as blocker, journaled(journal) as fleet:
+        model = steady(call("block"), say("never"))
+        (ana,) = await fleet.spawn(Agent(preset=model, tools=(blocker.tool,)), ["ana"])
+        run = await ana.start("go")
+        await blocker.begun()
+        stopping = asyncio.create_task(ana.stop())
+        await until(fleet, event("ana", "stopped"))
+        kill(fleet, "agent:ana")
+        await stopping
+        with pytest.raises(ChannelClosed, match="it died"):
+            await run.outcome()
+        assert [row.phase for row in await fleet.statuses()] == ["dead"]
+        assert actors_of(fleet) == ["journal", "supervisor"]
+
+
+@pytest.mark.parametrize("how", ["kill", "SIGKILL"])
+async def test_a_run_does_not_notice_that_the_supervisor_and_the_journal_died(journal: Path, how: str) -> None:
+    def crash(name: str) -> None:
+        if how == "kill":
+            kill(fleet, name)
+        else:
+            os.kill(pid_of(fleet, name), signal.SIGKILL)
+
+    async with Gate() as gate, journaled(journal, limit=1_000_000) as fleet:
+        names = ("one", "two", "three", "four", "five")
+        model = steady(*(call("gate", name=name) for name in names), say("done"))
+        (ana,) = await fleet.spawn(Agent(preset=model, tools=(gate.tool,)), ["ana"])
+        run = await ana.start("go")
+        for name, victim in zip(names, ("supervisor", "journal", "supervisor", "journal", ""), strict=True):
+            await gate.begun(name)
+            if victim:
+                crash(victim)
+            gate.let(name)
+        outcome = await run.outcome()
+        assert (outcome.text, outcome.rounds) == ("done", 6)
+        notices = await until(fleet, event("ana", "finished"))
+        assert [notice.number for notice in notices] == list(range(1, len(notices) + 1))
+        assert [n.text for n in notices if (n.type, n.extra_type) == ("tool", "ended")] == ["gate: go"] * 5
+        (account,) = [each for each in await fleet.accounts() if each.name == "ana"]
+        assert (account.spent, account.reserved) == (outcome.tokens, 0)
+        assert await fleet.spawn(Agent(preset=steady(say("hi"))), ["bob"])
+
+
+async def test_a_message_to_an_agent_that_is_being_restarted_arrives_once(journal: Path) -> None:
+    async with Gate() as gate, journaled(journal) as fleet:
+        sends = [call("send_message", to="bob", body=f"letter {number}") for number in range(6)]
+        bob_model = steady(call("gate", name="bob"), say("read"), say("read"), say("read"), say("read"), say("read"))
+        await fleet.spawn(Agent(preset=bob_model, tools=(gate.tool,)), ["bob"])
+        (ana,) = await fleet.spawn(Agent(preset=steady(*sends, say("sent"))), ["ana"])
+        await fleet.start("bob", "wait at the gate")
+        await gate.begun("bob")
+        sending = await ana.start("write")
+        await until(fleet, lambda notice: notice.extra_type == "sent" and "letter 1" in notice.text)
+        kill(fleet, "agent:bob")
+        assert (await sending.outcome()).answered
+        gate.let("bob")
+        seen = await until(fleet, lambda n: n.extra_type == "consumed" and "letter 5" in n.text)
+        sent = [notice async for notice in sending if notice.extra_type == "sent"]
+        assert len(sent) == 6
+        texts = " ".join(consumed(seen))
+        assert [texts.count(f"letter {number}") for number in range(6)] == [1] * 6
+
+
+async def test_a_fleet_that_was_closed_goes_on_under_its_name(journal: Path) -> None:
+    model = steady(call("gate", name="one"), call("gate", name="two"), say("done"))
+    async with Gate() as gate:
+        kind = Agent(preset=model, tools=(gate.tool,))
+        async with journaled(journal, "goes-on") as fleet:
+            (ana,) = await fleet.spawn(kind, ["ana"])
+            run = await ana.start("go")
+            await gate.begun("one")
+            assert (await ana.send("hello")).state is ReceiptState.ACCEPTED
+            pids = [row.pid for row in await fleet.statuses()]
+            spent = (await fleet.accounts())[0].spent
+        await asyncio.gather(*map(ended, pids))
+        async with journaled(journal, "goes-on") as again:
+            assert [(row.agent, row.phase) for row in await again.statuses()] == [("ana", "dead")]
+            assert (await again.accounts())[0].spent >= spent > 0
+            (ana,) = await again.spawn(kind, ["ana"])
+            await gate.begun("two")
+            gate.let("two")
+            outcome = await again._system.outcome(ana.name, run.id)  # noqa: SLF001
+            assert (outcome.text, outcome.answered) == ("done", True)
+            seen = await until(again, event("ana", "finished"))
+            assert consumed(seen) == ["from user: hello"]
+        assert actors_of(again) == []
+
+
+async def test_a_fleet_whose_owner_was_killed_goes_on_in_another_process(journal: Path, ray_cluster: str) -> None:
+    async with Gate() as gate:
+        owner = await asyncio.create_subprocess_exec(
+            sys.executable, str(OWNER), ray_cluster, str(journal), str(gate.port)
+        )
+        try:
+            await gate.begun("one")
+        finally:
+            owner.kill()
+            await owner.wait()
+        async with asyncio.timeout(30):
+            while "amrita-owned" in [each["namespace"] for each in list_named_actors(all_namespaces=True)]:
+                await asyncio.sleep(0.05)
+        async with journaled(journal, "owned") as fleet:
+            model = steady(call("gate", name="one"), call("gate", name="two"), say("done"))
+            (ana,) = await fleet.spawn(Agent(preset=model, tools=(gate.tool,)), ["ana"])
+            await gate.begun("two")
+            gate.let("two")
+            seen = await until(fleet, event("ana", "finished"))
+            assert seen[-1].data["outcome"] == "answered"
+            assert [row.incarnation for row in await fleet.statuses()] == [2]
+            assert ana.name == "ana"
+
