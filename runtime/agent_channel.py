@@ -1,8 +1,9 @@
 """An agent's way to its peers, as its tools see it."""
 
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import TypeAlias, TypeVar
+from typing import TypeAlias
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, MessageId
@@ -13,10 +14,8 @@ from .sender import Sender
 
 __all__ = ("AgentChannel", "Seat")
 
-T = TypeVar("T")
-
-KEPT = 4096
-"""Sent messages whose receipt can still be asked for, and answered ones that are known as such."""
+KEPT_RECIPIENTS = 4096
+"""Sent messages whose receipt can still be asked for."""
 
 Tell: TypeAlias = Callable[[NoticeType, str, str, dict[str, str]], None]
 
@@ -34,7 +33,7 @@ class AgentChannel:
     """The channel as the agent's tools see it.
 
     Attributes:
-        answered: The newest messages that were answered from here.
+        written_to: How many messages went to each agent.
     """
 
     def __init__(self, seat: Seat, sender: Sender, post: PostOffice, link: SupervisorLink, tell: Tell) -> None:
@@ -44,7 +43,7 @@ class AgentChannel:
         self._sender = sender
         self._post = post
         self._link = link
-        self.answered: dict[str, AgentId] = {}
+        self.written_to: Counter[AgentId] = Counter()
         self._recipients: dict[MessageId, AgentId] = {}
 
     async def send(
@@ -56,10 +55,11 @@ class AgentChannel:
         kind: Kind = Kind.PEER,
     ) -> Receipt:
         """Send one message and wait until it is accepted or refused; watchers see which."""
-        if reply_to:
-            remember(self.answered, reply_to, recipient)
+        self.written_to[recipient] += 1
         receipt = await self._sender.send(recipient, body, reply_to=reply_to, message=message, kind=kind)
-        remember(self._recipients, receipt.id, recipient)
+        self._recipients[receipt.id] = recipient
+        if len(self._recipients) > KEPT_RECIPIENTS:
+            del self._recipients[next(iter(self._recipients))]
         accepted = receipt.state is ReceiptState.ACCEPTED
         how = "sent" if accepted else receipt.state.value
         data = {"id": receipt.id, "recipient": recipient, "refusal": receipt.refusal or ""}
@@ -74,10 +74,3 @@ class AgentChannel:
     async def peers(self) -> tuple[AgentStatus, ...]:
         """The other agents of the fleet."""
         return await self._link.peers(self._seat.name, self._seat.incarnation)
-
-
-def remember(known: dict[T, AgentId], message: T, agent: AgentId) -> None:
-    """Keep the newest."""
-    known[message] = agent
-    if len(known) > KEPT:
-        del known[next(iter(known))]

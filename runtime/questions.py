@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from typing import NamedTuple
 
 from ..protocols.errors import FleetError
 from ..protocols.ids import AgentId, MessageId
@@ -15,25 +16,38 @@ __all__ = ("Questions",)
 log = logging.getLogger(__name__)
 
 
+class Question(NamedTuple):
+    """Who asks, and how many messages they had from here when the question was read."""
+
+    sender: AgentId
+    written: int
+
+
 class Questions:
     """The open questions of an agent. It belongs to the work loop."""
 
     def __init__(self, channel: AgentChannel) -> None:
-        """Know of none. Answers go out by the agent's own channel, which also says what was answered already."""
+        """Know of none. Answers go out by the agent's own channel, which also says to whom it wrote itself."""
         self._channel = channel
-        self._open: dict[MessageId, AgentId] = {}
+        self._open: dict[MessageId, Question] = {}
         self._tasks: set[asyncio.Task[None]] = set()
 
     def read(self, mail: tuple[Envelope, ...]) -> None:
         """A run has read these messages."""
-        self._open.update((one.id, AgentId(one.sender)) for one in mail if one.kind is Kind.QUESTION)
+        for one in mail:
+            if one.kind is Kind.QUESTION:
+                sender = AgentId(one.sender)
+                self._open[one.id] = Question(sender, self._channel.written_to[sender])
 
     def answer(self, outcome: Outcome) -> None:
-        """A run has ended: those whose question it left open get its text. Returns at once."""
+        """A run has ended: those whose question it left open get its text. Returns at once.
+
+        Whom the run wrote to since it read the question has an answer, whether the model named the question or not.
+        """
         questions, self._open = self._open, {}
-        for message, sender in questions.items():
-            if message not in self._channel.answered:
-                task = asyncio.create_task(self._send(sender, message, outcome))
+        for message, asked in questions.items():
+            if self._channel.written_to[asked.sender] == asked.written:
+                task = asyncio.create_task(self._send(asked.sender, message, outcome))
                 self._tasks.add(task)
                 task.add_done_callback(self._tasks.discard)
 

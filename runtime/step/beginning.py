@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from ...protocols.ids import RunId
+from ...protocols.ids import USER, RunId
 from ...protocols.notices import NoticeType
 from .boundary import enter
 from .effects import Commit, Effect, Moved, Notify, StartDeadline
@@ -30,7 +30,11 @@ def begin(state: AgentState, _: Idle, event: Asked) -> Moved:
     state = new_run(state, event.run, event.task).noted(event.task)
     if event.said:
         state = state.noted(said_note(event.said))
-    return started(state, event.task[:200], event.timeout)
+    said = tuple(
+        Notify(NoticeType.MAIL, "consumed", f"from {USER}: {text[:200]}", {"id": "", "sender": USER})
+        for text in event.said
+    )
+    return started(state, event.task[:200], event.timeout, *said)
 
 
 def wake(state: AgentState, _: Idle, event: Woken) -> Moved:
@@ -38,9 +42,9 @@ def wake(state: AgentState, _: Idle, event: Woken) -> Moved:
     return started(new_run(state, event.run), "woken by mail", event.timeout)
 
 
-def started(state: AgentState, text: str, timeout: float | None) -> Moved:
+def started(state: AgentState, text: str, timeout: float | None, *told: Notify) -> Moved:
     """Set the run's timer, if it has one, and begin the first Step; a task may be decomposed before that."""
-    effects: tuple[Effect, ...] = (Notify(NoticeType.RUN, "started", text),)
+    effects: tuple[Effect, ...] = (Notify(NoticeType.RUN, "started", text), *told)
     if timeout is not None:
         state, op = state.with_op()
         state = replace(state, run=replace(state.current, deadline=op, timeout=timeout))
