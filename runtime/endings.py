@@ -62,7 +62,7 @@ class Endings:
         self, log: LifeLog, dead: tuple[Envelope, ...], refusal: Refusal, runs: tuple[RunId, ...], reason: str
     ) -> None:
         try:
-            await log.gave_up(dead, refusal, runs, reason)
+            dead = await log.gave_up(dead, refusal, runs, reason)
         except (Fenced, JournalUnavailable):  # they are the next life's
             return
         self._tell(dead, refusal, runs, reason)

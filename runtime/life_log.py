@@ -72,17 +72,24 @@ class LifeLog:
         """Messages have left the mailbox; the commit that holds them is written."""
         self._mail.ended(Taken(message, run, step) for message in messages)
 
-    async def gave_up(self, dead: tuple[Envelope, ...], refusal: Refusal, runs: tuple[RunId, ...], reason: str) -> None:
+    async def gave_up(
+        self, dead: tuple[Envelope, ...], refusal: Refusal, runs: tuple[RunId, ...], reason: str
+    ) -> tuple[Envelope, ...]:
         """Messages and runs that waited, and that nobody will look at any more.
+
+        Returns:
+            The messages that are dead letters: not those that were read and only not taken out of the mailbox yet.
 
         Raises:
             Fenced: A newer life of the agent has begun, and has them.
             JournalUnavailable: This was closed meanwhile; whether it was written is unknown.
         """
-        lost = tuple(Lost(envelope.id, refusal) for envelope in dead)
-        unread = (Unread(lost),) if lost else ()
-        await self.recorder.add(*unread, *(Dropped(run, reason) for run in runs))
+        taken = {one.message for one in self.recorder.past.taken}
+        unread = tuple(envelope for envelope in dead if envelope.id not in taken)
+        lost = tuple(Lost(envelope.id, refusal) for envelope in unread)
+        await self.recorder.add(*((Unread(lost),) if lost else ()), *(Dropped(run, reason) for run in runs))
         self._mail.ended(lost)
+        return unread
 
     def close(self, reason: str) -> None:
         """Write nothing more, whoever waits for it: what is not written is the next life's to do. From any thread."""
