@@ -130,6 +130,8 @@ def generic_reader(origin: Any, args: tuple[Any, ...]) -> Reader:
         # A union with a dict is Json, which holds itself and is what msgpack gives.
         return as_is if any(typing.get_origin(arg) is dict for arg in args) else union_reader(args)
     if origin in {tuple, list}:
+        if origin is tuple and args[1:] != (Ellipsis,):
+            raise NotImplementedError("A tuple whose elements differ is a named tuple here.")
         item = reader(args[0])
         return lambda value: tuple(item(element) for element in checked(value, list))
     if origin is Literal:

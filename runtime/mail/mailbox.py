@@ -49,17 +49,25 @@ class Fate(NamedTuple):
     step: int | None = None
 
 
+class Place(NamedTuple):
+    """The last message of a sender that was accepted or refused for good."""
+
+    sender: AgentId
+    incarnation: Incarnation
+    seq: int
+
+
 @dataclass(frozen=True, slots=True)
 class MailboxState:
     """A whole mailbox, as another process needs it.
 
     Attributes:
-        heard: Of each sender, (incarnation, seq) of the last message accepted or refused for good.
+        heard: How far each sender was heard, who was silent longest first.
         fates: What became of messages, the oldest first.
     """
 
     waiting: tuple[Envelope, ...]
-    heard: tuple[tuple[AgentId, Incarnation, int], ...]
+    heard: tuple[Place, ...]
     fates: tuple[Receipt, ...]
     accepted: int = 0
     consumed: int = 0
@@ -172,7 +180,7 @@ class Mailbox:
 
     def state(self) -> MailboxState:
         """All that another process needs to go on."""
-        heard = tuple((sender, Incarnation(one.order[0]), one.order[1]) for sender, one in self._heard.items())
+        heard = tuple(Place(sender, Incarnation(one.order[0]), one.order[1]) for sender, one in self._heard.items())
         fates = tuple(Receipt(message, self.owner, *fate) for message, fate in self._fates.items())
         return MailboxState(tuple(self._waiting.values()), heard, fates, self.accepted, self.consumed)
 

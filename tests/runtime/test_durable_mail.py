@@ -1,0 +1,330 @@
+"""Mail that is accepted outlives both ends of a channel: nothing is lost, nothing read twice, each sender in its order.
+
+The network loses, repeats, delays and reorders what it carries; either end may die at any record and go on from the
+journal, the recipient with its mailbox, the sender by sending again what it was not told about.
+"""
+
+import asyncio
+from collections import deque
+from collections.abc import Coroutine, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+import pytest
+from hypothesis import event as seen
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_state_machine_as_test
+
+from amrita_fleet.protocols.checkin import Stop
+from amrita_fleet.protocols.codec import decode_verdicts, encode_batch
+from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
+from amrita_fleet.protocols.mail import BODY_LIMIT, Kind, ReceiptState, Refusal
+from amrita_fleet.runtime.clock import VirtualClock
+from amrita_fleet.runtime.config import MailConfig
+from amrita_fleet.runtime.errors import Fenced, PeerUnreachable
+from amrita_fleet.runtime.inbox import Inbox
+from amrita_fleet.runtime.journal.fleet_log import FleetLog
+from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.life_log import LifeLog
+from amrita_fleet.runtime.mail.outbox import Outbox
+from amrita_fleet.runtime.records import Past, replay
+from amrita_fleet.runtime.step.advance import advance
+from amrita_fleet.runtime.step.effects import AskLeave, Commit, Effect, Finish, LookForMail, TakeMail
+from amrita_fleet.runtime.step.events import Directed, Event, Finished, MailSeen, MailTaken, Woken
+from amrita_fleet.runtime.step.phases import Mail
+from amrita_fleet.runtime.step.rules import Rules
+
+T = TypeVar("T")
+
+BOB = AgentId("bob")
+SENDERS = (AgentId("ana"), AgentId("cem"))
+CONFIG = MailConfig(mailbox_messages=4)
+EVERYTHING = 1 << 40
+
+senders = st.sampled_from(SENDERS)
+kills = st.sampled_from(["", "", "", "", "before", "after"])
+
+
+class Killed(BaseException):
+    """The process died."""
+
+
+class MortalJournal(MemoryJournal):
+    """Kills who appends: `before` it is done, or `after` that."""
+
+    kill = ""
+
+    async def append(
+        self, stream: str, incarnation: int, first: int, records: tuple[bytes, ...], *, snapshot: bool = False
+    ) -> None:
+        if self.kill == "before":
+            raise Killed
+        await super().append(stream, incarnation, first, records, snapshot=snapshot)
+        if self.kill == "after":
+            raise Killed
+
+
+@dataclass
+class Letter:
+    """A message as its sender knows it; `told` is None while nothing final is recorded of it."""
+
+    id: MessageId
+    body: str
+    told: ReceiptState | None = None
+
+
+@dataclass
+class Peer:
+    """One sender: its present life, and its letters in order."""
+
+    outbox: Outbox
+    letters: list[Letter] = field(default_factory=list[Letter])
+
+    def letter(self, message: MessageId) -> Letter:
+        return next(letter for letter in self.letters if letter.id == message)
+
+    def undecided(self) -> list[Letter]:
+        return [letter for letter in self.letters if letter.told is None]
+
+
+class Recipient:
+    """One life of bob: he reads his mail in runs that end at once."""
+
+    def __init__(self, journal: MemoryJournal, incarnation: int, clock: VirtualClock) -> None:
+        self.incarnation = Incarnation(incarnation)
+        self.inbox = Inbox(BOB, CONFIG, clock, lambda: None)
+        self.log = LifeLog(FleetLog(journal, "f"), BOB, self.incarnation, self.inbox, clock)
+        self.runs = 0
+        self.stopped = False
+
+    async def open(self) -> None:
+        past = await self.log.open(Rules())
+        self.state = past.state
+        if self.log.recorder.lived:
+            await self.live(past.revived(0.0))
+
+    async def read(self) -> None:
+        """Have a run read what one boundary takes."""
+        self.runs += 1
+        await self.live(Woken(RunId(f"bob.{self.incarnation}.{self.runs}"), None))
+
+    async def live(self, event: Event) -> None:
+        """Apply an event and all that follow from it."""
+        events = deque([event])
+        while events:
+            happens = events.popleft()
+            moved = advance(self.state, happens)
+            self.log.recorder.happened(happens, moved)
+            self.state, effects = moved
+            for effect in effects:
+                events.extend(await self.perform(effect))
+
+    async def perform(self, effect: Effect) -> tuple[Event, ...]:
+        match effect:
+            case TakeMail(op=op, size=size):
+                taken = self.inbox.take(size)
+                return (MailTaken(op, tuple(Mail(each.id, each.sender, each.body) for each in taken)),)
+            case LookForMail(op=op):
+                return (MailSeen(op, False),)
+            case AskLeave(op=op):
+                return (Directed(op, Stop("that is all")),)
+            case Finish(op=op):
+                return (Finished(op),)
+            case Commit(consumed=ids):
+                await self.log.recorder.commit()
+                if not ids:
+                    return ()
+                self.inbox.consume(ids, self.state.current.id, self.state.step)
+                self.log.consumed(ids, self.state.current.id, self.state.step)
+        return ()
+
+    async def stop(self) -> None:
+        """Close the mailbox: what waits is a dead letter once that is written."""
+        self.stopped = True
+        await self.log.gave_up(self.inbox.close(Refusal.STOPPED), Refusal.STOPPED, (), "stopped")
+
+
+class DurableChannel(RuleBasedStateMachine):
+    def __init__(self) -> None:
+        super().__init__()
+        self.loop = asyncio.new_event_loop()
+        self.clock = VirtualClock()
+        self.journal = MortalJournal(clock=self.clock)
+        self.peers = {name: Peer(Outbox(name, Incarnation(1))) for name in SENDERS}
+        self.network: list[tuple[AgentId, bytes]] = []
+        self.older: list[Recipient] = []
+        self.bob = Recipient(self.journal, 1, self.clock)
+        self.do(self.bob.open())
+
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        return self.loop.run_until_complete(work)
+
+    # --- what the senders do ------------------------------------------------------------------------------------------
+
+    @rule(name=senders, count=st.integers(1, 4), size=st.sampled_from([10, 20_000, BODY_LIMIT + 1]))
+    def write(self, name: AgentId, count: int, size: int) -> None:
+        peer = self.peers[name]
+        for _ in range(count):
+            letter = Letter(MessageId(f"{name}-{len(peer.letters)}"), "x" * size)
+            peer.letters.append(letter)
+            self.post(peer, letter)
+
+    def post(self, peer: Peer, letter: Letter) -> None:
+        _, refusal = peer.outbox.put(BOB, letter.body, now=0.0, message=letter.id)
+        if refusal is not None:
+            letter.told = ReceiptState.REFUSED
+
+    @rule(
+        name=senders,
+        fate=st.sampled_from(["heard", "heard", "heard", "lost", "late", "copied", "unanswered"]),
+        kill=kills,
+    )
+    def send(self, name: AgentId, fate: str, kill: str) -> None:
+        peer = self.peers[name]
+        batch = peer.outbox.next_batch(BOB)
+        if not batch:
+            return
+        data = encode_batch(batch)
+        if fate in {"late", "copied"}:
+            self.network.append((name, data))
+        answer = self.receive(data, kill) if fate in {"heard", "copied", "unanswered"} else None
+        if answer is None or fate == "unanswered":
+            peer.outbox.lost(BOB)
+            return
+        for envelope, refusal in peer.outbox.answered(BOB, decode_verdicts(answer)):
+            peer.letter(envelope.id).told = ReceiptState.ACCEPTED if refusal is None else ReceiptState.REFUSED
+
+    @rule(name=senders, forgotten=st.integers(0, 2))
+    def restart_sender(self, name: AgentId, forgotten: int) -> None:
+        """Its next life sends again what it has no record of; that may have been answered already."""
+        peer = self.peers[name]
+        answered = [letter for letter in peer.letters if letter.told is not None]
+        for letter in answered[len(answered) - forgotten :]:
+            letter.told = None
+        peer.outbox = Outbox(name, Incarnation(peer.outbox.incarnation + 1))
+        for letter in peer.undecided():
+            self.post(peer, letter)
+
+    # --- what the network does ----------------------------------------------------------------------------------------
+
+    @precondition(lambda self: self.network)
+    @rule(which=st.integers(0, 20), stays=st.booleans(), kill=kills)
+    def arrive_late(self, which: int, stays: bool, kill: str) -> None:
+        copy = self.network[which % len(self.network)]
+        if not stays:
+            self.network.remove(copy)
+        self.receive(copy[1], kill)
+
+    @precondition(lambda self: self.network and self.older)
+    @rule(which=st.integers(0, 20), whom=st.integers(0, 20))
+    def arrive_at_an_older_life(self, which: int, whom: int) -> None:
+        """What it says is believed: so it may accept nothing that is not written."""
+        name, data = self.network[which % len(self.network)]
+        life, peer = self.older[whom % len(self.older)], self.peers[name]
+        batch = peer.outbox.next_batch(BOB)
+        try:
+            answer = self.do(life.log.deliver(encode_batch(batch) if batch else data))
+        except (Fenced, PeerUnreachable):
+            peer.outbox.lost(BOB)
+            return
+        if batch:
+            for envelope, refusal in peer.outbox.answered(BOB, decode_verdicts(answer)):
+                peer.letter(envelope.id).told = ReceiptState.ACCEPTED if refusal is None else ReceiptState.REFUSED
+
+    def receive(self, data: bytes, kill: str) -> bytes | None:
+        with self.killing(kill):
+            return self.do(self.bob.log.deliver(data))
+        return None
+
+    # --- what the recipient does --------------------------------------------------------------------------------------
+
+    @rule(kill=kills)
+    def read(self, kill: str) -> None:
+        if self.bob.inbox.waits():
+            with self.killing(kill):
+                self.do(self.bob.read())
+
+    @rule(kill=kills)
+    def stop_and_live_again(self, kill: str) -> None:
+        with self.killing(kill):
+            self.do(self.bob.stop())
+        self.live_again()
+
+    @rule()
+    def live_again(self) -> None:
+        if not self.bob.stopped:  # who was stopped goes on to refuse what comes
+            self.older.append(self.bob)
+        self.bob = Recipient(self.journal, self.bob.incarnation + 1, self.clock)
+        self.do(self.bob.open())
+
+    @contextmanager
+    def killing(self, kill: str) -> Iterator[None]:
+        """Do something during which the recipient may die at its first record."""
+        self.journal.kill = kill
+        try:
+            yield
+        except Killed:
+            self.journal.kill = ""
+            self.live_again()
+        finally:
+            self.journal.kill = ""
+
+    # --- what holds in the end ----------------------------------------------------------------------------------------
+
+    def teardown(self) -> None:
+        """The network heals, and everything is decided."""
+        for name, peer in self.peers.items():
+            peer.outbox.lost(BOB)
+            for _ in range(2 * len(peer.letters) + 2):
+                self.read("")
+                self.send(name, "heard", "")
+            assert peer.undecided() == []
+        for _, data in self.network:
+            self.receive(data, "")
+        while self.bob.inbox.waits():
+            self.read("")
+        self.check(self.past())
+        self.loop.close()
+
+    def past(self) -> Past:
+        """What all records of bob come to, whatever snapshots say."""
+        records = self.do(self.journal.read(f"f/agent/{BOB}"))
+        return replay("bob", [record for record in records if not record.snapshot], BOB, Rules())
+
+    def check(self, past: Past) -> None:
+        read = [one.message for one in past.taken]
+        dead = [one.message for one in past.lost]
+        assert len(read) == len(set(read)), "read twice"
+        assert len(dead) == len(set(dead)), "dead twice"
+        assert not set(read) & set(dead), "read and dead"
+        for peer in self.peers.values():
+            ids = [letter.id for letter in peer.letters]
+            accepted = {letter.id for letter in peer.letters if letter.told is ReceiptState.ACCEPTED}
+            assert accepted == {*read, *dead} & set(ids), "what a sender was told"
+            places = [ids.index(message) for message in read if message in ids]
+            assert places == sorted(places), "out of order"
+        seen(f"lives of the recipient: {self.bob.incarnation}")
+        seen(f"dead letters: {bool(dead)}")
+
+
+@pytest.fixture
+def short_lived_records(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Snapshots come often."""
+    monkeypatch.setattr("amrita_fleet.runtime.mail_log.SNAPSHOT_RECORDS", 5)
+    monkeypatch.setattr("amrita_fleet.runtime.recorder.SNAPSHOT_STEPS", 2)
+
+
+@pytest.mark.usefixtures("short_lived_records")
+def test_accepted_mail_is_read_once_or_is_one_dead_letter_whoever_dies() -> None:
+    run_state_machine_as_test(DurableChannel, settings=settings(stateful_step_count=30))
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.usefixtures("short_lived_records")
+def test_that_holds_over_thousands_of_histories() -> None:
+    run_state_machine_as_test(
+        DurableChannel, settings=settings(max_examples=2_000, stateful_step_count=50, deadline=None, print_blob=True)
+    )
