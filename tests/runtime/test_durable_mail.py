@@ -7,7 +7,7 @@ journal, the recipient with its mailbox, the sender by sending again what it was
 import asyncio
 from collections import deque
 from collections.abc import Coroutine, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
@@ -20,7 +20,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 from amrita_fleet.protocols.checkin import Stop
 from amrita_fleet.protocols.codec import decode_verdicts, encode_batch
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
-from amrita_fleet.protocols.mail import BODY_LIMIT, Kind, ReceiptState, Refusal
+from amrita_fleet.protocols.mail import BODY_LIMIT, ReceiptState, Refusal
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import MailConfig
 from amrita_fleet.runtime.errors import Fenced, PeerUnreachable
@@ -127,7 +127,7 @@ class Recipient:
                 taken = self.inbox.take(size)
                 return (MailTaken(op, tuple(Mail(each.id, each.sender, each.body) for each in taken)),)
             case LookForMail(op=op):
-                return (MailSeen(op, False),)
+                return (MailSeen(op, waits=False),)
             case AskLeave(op=op):
                 return (Directed(op, Stop("that is all")),)
             case Finish(op=op):
