@@ -13,6 +13,7 @@ from ..runtime.config import set_config
 from ..runtime.containment import contained
 from ..runtime.host import AgentHost, Seat, Surroundings
 from ..runtime.journal.fleet_log import FleetLog
+from ..runtime.suspension import Stand
 from ..runtime.tools.served import served_tools
 from ..runtime.tools.tool import Tool
 from .approvals import ApprovalHolder
@@ -86,9 +87,9 @@ class AgentActor(ApprovalHolder, Controlled):
         return await served_tools(RayToolServers(servers), holder, self._agent.servers, self._agent.tools)
 
     @ray.method
-    async def start(self, task: str, time_limit: float | None, said: list[str]) -> RunId:
-        """Queue a run; `time_limit` in seconds, `said` is what the user added to the task."""
-        return await self._living.start(task, time_limit, tuple(said))
+    async def start(self, task: str, time_limit: float | None, said: list[str], stand: Stand | None) -> RunId:
+        """Queue a run; `time_limit` in seconds, `said` is what the user added to the task, `stand` where it stands."""
+        return await self._living.start(task, time_limit, tuple(said), stand)
 
     @ray.method
     async def outcome(self, run: RunId) -> bytes:

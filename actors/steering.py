@@ -17,6 +17,7 @@ from ..runtime.approvals import ApprovalPort
 from ..runtime.control import Controls
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
+from ..runtime.suspension import Stand
 from ..runtime.system import STOP_PATIENCE, Stopped
 from .agent import AgentActor
 from .approvals import RayApprovals
@@ -100,8 +101,15 @@ class Steering:
         """A new life of the person who sends."""
         return await self._ask_supervisor(lambda supervisor: supervisor.admit_user.remote(os.getpid()))
 
-    async def start(self, agent: AgentId, task: str, time_limit: float | None, said: tuple[str, ...] = ()) -> RunId:
-        """Queue a run; `said` is what the user added to the task.
+    async def start(
+        self,
+        agent: AgentId,
+        task: str,
+        time_limit: float | None,
+        said: tuple[str, ...] = (),
+        stand: Stand | None = None,
+    ) -> RunId:
+        """Queue a run; see `System`.
 
         Raises:
             AgentUnknown: There is no such agent.
@@ -109,7 +117,7 @@ class Steering:
             QueueFull: Too many runs wait.
             PeerUnreachable: It does not answer, so the run may have been queued or not.
         """
-        return await self._ask(agent, lambda actor: actor.start.remote(task, time_limit, list(said)))
+        return await self._ask(agent, lambda actor: actor.start.remote(task, time_limit, list(said), stand))
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.

@@ -26,6 +26,7 @@ from .inbox import Inbox
 from .op_tasks import OpTasks
 from .ports import Channel, Clock
 from .recorder import Recorder
+from .run_suspensions import RunSuspensions
 from .step.advance import advance
 from .step.effects import (
     AskApproval,
@@ -60,7 +61,6 @@ from .step.events import (
 )
 from .step.phases import Mail, Op, Purpose, WaitFor, Waiting, WindingDown
 from .step.state import AgentState
-from .suspension import Suspension
 from .tools.digest import digest
 from .tools.output import ToolContext
 from .tools.registry import Toolbox
@@ -89,7 +89,7 @@ class Ports:
     Attributes:
         workbench: Runs tool calls.
         hooks: What the user's own code has to say at Steps and limits.
-        suspension: Where somebody may have the agent stand still.
+        suspensions: Where somebody may have a run stand still.
         random: A number in [0, 1).
         notify: Takes each notice, in order.
         consume: Takes messages out of the mailbox, for the run and the Step that read them.
@@ -104,7 +104,7 @@ class Ports:
     toolbox: Toolbox
     workbench: Workbench
     hooks: HookChain
-    suspension: Suspension
+    suspensions: RunSuspensions
     inbox: Inbox
     channel: Channel
     clock: Clock
@@ -198,7 +198,7 @@ class Driver:
         """Do what is done at once; begin what takes time."""
         ports = self._ports
         match effect:
-            case TakeMail(op=op, size=size) if not (ports.hooks or ports.suspension.asked):
+            case TakeMail(op=op, size=size) if not (ports.hooks or self._asked):
                 self.feed(MailTaken(op, self._mail(size)))
             case LookForMail(op=op) if not ports.hooks:
                 self.feed(MailSeen(op, ports.inbox.waits()))
@@ -228,7 +228,7 @@ class Driver:
             case LookForMail(op=op):
                 self._tasks.start(op, self._leave(effect, self.state))
             case AskLeave(op=op):
-                if self._ports.suspension.asked or (effect.first and self._ports.hooks):
+                if self._asked or (effect.first and self._ports.hooks):
                     self._tasks.start(op, self._before_leave(effect, self.state))
                 else:
                     self._tasks.start_whole(self._ask_leave(effect, self.state))
@@ -246,13 +246,18 @@ class Driver:
             case _:
                 assert_never(effect)
 
+    @property
+    def _asked(self) -> bool:
+        """Whether somebody asked this run to stand still."""
+        return self._ports.suspensions.asked(self.state.current.id)
+
     def _mail(self, size: int) -> tuple[Mail, ...]:
         return tuple(as_mail(envelope) for envelope in self._ports.inbox.take(size))
 
     async def _enter(self, effect: TakeMail, state: AgentState) -> None:
         """A boundary at which somebody may have the agent stand, and hooks have a say."""
         ports, run = self._ports, state.current
-        await ports.suspension.point("boundary")
+        await ports.suspensions.point(run.id, "boundary")
         begins = StepBegun(agent=state.agent, run=run.id, step=state.step, node=run.node or "")
         said = await ports.hooks.before_step(begins)
         notes = (said.text,) if isinstance(said, AddNote) else ()
@@ -287,7 +292,7 @@ class Driver:
 
     async def _before_leave(self, effect: AskLeave, state: AgentState) -> None:
         """What comes before leave is asked for: somebody may have the agent stand, and a hook may extend a limit."""
-        await self._ports.suspension.point("model")
+        await self._ports.suspensions.point(state.current.id, "model")
         doing = effect.doing
         if effect.first and isinstance(doing, WindingDown) and doing.limit is not None:
             reached = LimitReached(
@@ -343,7 +348,7 @@ class Driver:
 
     async def _run_tool(self, effect: RunTool, state: AgentState) -> None:
         ports, op = self._ports, effect.op
-        await ports.suspension.point("tool")
+        await ports.suspensions.point(state.current.id, "tool")
         context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, effect.key, ports.channel)
         output = await ports.workbench.run(effect.call, context, approved=effect.approved)
         if isinstance(output, Held):

@@ -24,6 +24,7 @@ from .stream import SuspendObjectStream, expect_stream
 from .streaming import StreamBridge, StreamBridges
 from .supervision.account import Account
 from .supervision.roster import check_name
+from .suspension import Stand
 from .system import Progress, SpawnOrder, Stopped, System, load_system
 
 __all__ = ("AgentRef", "Fleet", "Helm")
@@ -144,8 +145,8 @@ class Helm:
         bridge = StreamBridge(expect_stream(stream), partial(self.send, agent))
         try:
             name = name_of(agent)
-            said = bridge.begin(self._system.control(name))
-            run = await self._start(name, task, time_limit, said, bridge.over)
+            said, stand = bridge.begin(self._system.control(name))
+            run = await self._start(name, task, time_limit, said, stand, bridge.over)
         except BaseException:
             await bridge.close()
             raise
@@ -158,12 +159,13 @@ class Helm:
         task: str,
         time_limit: float | None,
         said: tuple[str, ...] = (),
+        stand: Stand | None = None,
         over: Callable[[], None] = untold,
     ) -> Run:
         check_task(task, time_limit, said)
         newest = await self._system.notices(-1, 0)
         after = newest[-1].number if newest else 0
-        return Run(self._system, agent, await self._system.start(agent, task, time_limit, said), after, over)
+        return Run(self._system, agent, await self._system.start(agent, task, time_limit, said, stand), after, over)
 
     async def send(self, agent: AgentRef | str, body: str) -> Receipt:
         """Send a message as the person at the keyboard, and learn whether it was accepted.

@@ -41,11 +41,12 @@ from .ports import Clock, PostOffice, SupervisorLink
 from .questions import Questions
 from .reporter import Reporter
 from .run_queue import RunQueue
+from .run_suspensions import RunSuspensions
 from .sender import Sender
 from .step.events import Asked, Event, PauseAsked, Resumed, Stopped, Woken
 from .step.phases import Phase
 from .step.state import AgentState
-from .suspension import Suspension
+from .suspension import Stand
 from .tools.builtin import BUILTIN
 from .tools.executor import Executor
 from .tools.registry import Toolbox
@@ -120,7 +121,7 @@ class AgentHost:
         state = AgentState.begin(seat.name, agent.rules)
         self._driver = Driver(state, seat.incarnation, self._ports(tools))
         self._endings = Endings(self._runs, self._log, lambda: self._driver.state, self._reporter.add)
-        self.control = Control(self._suspension)
+        self.control = Control(self._suspensions)
         self.approvals = PendingApprovals(self._held, self._feed)
         if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
@@ -133,13 +134,13 @@ class AgentHost:
         agent, config = self._agent, self._agent.config
         toolbox = Toolbox((*agent.tools, *extra, *BUILTIN), config)
         hooks = HookChain(agent.hooks, self.tell)
-        self._suspension = Suspension()
+        self._suspensions = RunSuspensions(self._runs.lives)
         return Ports(
             caller=self._caller,
             toolbox=toolbox,
             workbench=Workbench(toolbox, Executor(output_bytes=config.output_bytes), hooks),
             hooks=hooks,
-            suspension=self._suspension,
+            suspensions=self._suspensions,
             inbox=self._inbox,
             channel=self._channel,
             clock=self._clock,
@@ -223,10 +224,14 @@ class AgentHost:
     def _note(self) -> str:
         """Why it is as it is, for people."""
         waits = self._log.recorder.note if self._log else ""
-        return self._closed or waits or self._suspension.note or awaits_person(self._driver.state)
+        state = self._driver.state
+        stands = self._suspensions.note(state.run.id) if state.run else ""
+        return self._closed or waits or stands or awaits_person(state)
 
-    async def start(self, task: str, time_limit: float | None = None, said: tuple[str, ...] = ()) -> RunId:
-        """Queue a run. `time_limit` in seconds, None: the agent's own; `said` is what the user added to the task.
+    async def start(
+        self, task: str, time_limit: float | None = None, said: tuple[str, ...] = (), stand: Stand | None = None
+    ) -> RunId:
+        """Queue a run; see `System`. `time_limit` in seconds, None: the agent's own.
 
         Raises:
             TaskInvalid: The task, or what was added, is no text, or the time limit is none.
@@ -242,6 +247,8 @@ class AgentHost:
             raise QueueFull(agent=self._seat.name, limit=QUEUE)
         limit = self._agent.run_timeout if time_limit is None else time_limit
         asked = Asked(self._runs.new_id(), task, limit, said)
+        if stand is not None:
+            self._suspensions.ask(asked.run, stand)
         # Who asks may be cancelled while this is written: then the run is accepted, and only nobody knows of it.
         return await self._work.run(self._accept(asked))
 
@@ -337,6 +344,7 @@ class AgentHost:
             self._log.consumed(ids, run, step)
 
     def _finish(self, outcome: Outcome) -> None:
+        self._suspensions.over(outcome.run)
         self._runs.finish(outcome)
         self._questions.answer(outcome)
         if outcome.limit in SPENT:
@@ -351,7 +359,7 @@ class AgentHost:
         if self._loop is None or self._loop.is_closed():
             return
         self._loop.call_soon_threadsafe(self._endings.waiting, dead, refusal, reason)
-        self._loop.call_soon_threadsafe(self._suspension.close, reason)
+        self._loop.call_soon_threadsafe(self._suspensions.close, reason)
 
     async def _leave(self, log: LifeLog) -> None:
         """Leave what is unfinished to the next life; what was ended for good is written first, if it can be."""
@@ -382,5 +390,5 @@ class AgentHost:
     def _hand_over(self, log: LifeLog, error: FleetError, reason: str) -> None:
         self._closed = reason
         log.close(reason)
-        self._suspension.close(reason)
+        self._suspensions.close(reason)
         self._runs.give_up(error)

@@ -27,6 +27,7 @@ from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
 from .supervision.supervisor import Newcomer, Supervisor, perform
 from .supervision.wording import ENDED, UNSPAWNED
+from .suspension import Stand
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
 from .tools.mcp.pool import ServerPool
 from .tools.served import served_tools
@@ -277,15 +278,22 @@ class LocalSystem:
         await self._supervisor.log.written()  # mailboxes take the mail of a life that is given twice for copies
         return life
 
-    async def start(self, agent: AgentId, task: str, time_limit: float | None, said: tuple[str, ...] = ()) -> RunId:
-        """Queue a run.
+    async def start(
+        self,
+        agent: AgentId,
+        task: str,
+        time_limit: float | None,
+        said: tuple[str, ...] = (),
+        stand: Stand | None = None,
+    ) -> RunId:
+        """Queue a run; see `System`.
 
         Raises:
             AgentUnknown: There is no such agent.
             ChannelClosed: It has stopped.
             QueueFull: Too many runs wait.
         """
-        return await self._post.host(agent).start(task, time_limit, said)
+        return await self._post.host(agent).start(task, time_limit, said, stand)
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.

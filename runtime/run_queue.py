@@ -88,6 +88,11 @@ class RunQueue:
             del self._outcomes[oldest]
         return True
 
+    def lives(self, run: RunId) -> bool:
+        """Whether a run is under way, or waits for its turn."""
+        outcome = self._outcomes.get(run)
+        return outcome is not None and not outcome.done()
+
     def unfinished(self) -> Iterator[RunId]:
         """The runs that have no outcome yet, those that wait for their turn included."""
         return iter([run for run, outcome in self._outcomes.items() if not outcome.done()])

@@ -8,12 +8,13 @@ import inspect
 import logging
 from collections.abc import AsyncIterator, Awaitable, Callable
 
+from ..protocols.ids import RunId
 from .bounded_queue import BoundedQueue, LoopAffinity, Reader
 from .control import AgentControl, Relay
 from .errors import NumberInvalid
 from .given import text_flaw
 from .stream_errors import StreamClosed, StreamExpected, StreamFull, StreamMisused, SuspensionRefused
-from .suspension import Suspension, check_seconds
+from .suspension import Stand, Suspension, check_seconds
 
 __all__ = ("ProducerEnd", "SuspendObjectStream", "expect_stream")
 
@@ -28,33 +29,40 @@ DONE = "the producer is done"
 class ProducerEnd(Reader[str]):
     """The texts that are sent to a stream's producer, and what a run does with the stream beside reading them."""
 
-    def __init__(self, texts: BoundedQueue[str], relay: Relay, check_open: Callable[[], None]) -> None:
+    def __init__(
+        self, texts: BoundedQueue[str], relay: Relay, suspension: Suspension, check_open: Callable[[], None]
+    ) -> None:
         """Read from now on; dropping this object is going away."""
         super().__init__(texts)
         self._relay = relay
+        self._suspension = suspension
         self._check_open = check_open
 
-    def serve(self, control: AgentControl) -> tuple[str, ...]:
-        """Join a live agent to the stream: from now on `wait_to_suspend` suspends it, if one waits already, too.
+    def begin(self, control: AgentControl) -> tuple[tuple[str, ...], Stand | None]:
+        """Have a live agent for the producer, of which a run is about to be asked for.
 
         Returns:
-            The texts sent so far.
+            What the run begins with: the texts sent so far, and what `wait_to_suspend` waits for already.
 
         Raises:
             StreamClosed: The stream is done.
             StreamMisused: This is another event loop.
         """
         self._check_open()
-        self._relay.serve(control)
-        return self._queue.take_all()
+        return self._queue.take_all(), self._relay.begin(control)
+
+    def serve(self, run: RunId | None) -> None:
+        """Say which run it is, which `wait_to_suspend` suspends from now on; None: nobody knows of one."""
+        self._relay.serve(run)
 
     def end(self, reason: str) -> None:
-        """Let no more texts be sent; those that were are still read.
+        """Let no more texts be sent, and no suspension be asked for; texts that were sent are still read.
 
         Raises:
             StreamMisused: This is another event loop.
         """
         self._queue.end(reason)
+        self._suspension.close(reason)
 
 
 class SuspendObjectStream:
@@ -133,7 +141,7 @@ class SuspendObjectStream:
             StreamMisused: Somebody reads them already (with a run, that is the run), or this is another event loop.
         """
         self._in.claim("its producer")
-        return ProducerEnd(self._in, self._relay, self._check_open)
+        return ProducerEnd(self._in, self._relay, self._suspension, self._check_open)
 
     async def point(self, tag: str) -> None:
         """Stand here for as long as `wait_to_suspend` asked for it; else return at once.
@@ -202,7 +210,8 @@ class SuspendObjectStream:
         """Ask the producer to stand still at its next point with one of these tags, and wait until it does.
 
         The points of an agent are `boundary`, `model` and `tool`. It stands there until `resume`, until it is stopped,
-        or until the time of its run is over.
+        or until the time of its run is over. With a run, the agent stands at points of that run, and no other stream's
+        suspension of the same agent is touched.
 
         Args:
             tags: Where it may stand; none: at any point.

@@ -3,19 +3,20 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
+from contextlib import suppress
 
 from ..protocols.errors import FleetError
 from ..protocols.mail import Receipt, ReceiptState
 from .control import AgentControl
 from .errors import ChannelClosed, RunUnknown
 from .run import Run
+from .run_suspensions import OVER
 from .stream import SuspendObjectStream
+from .suspension import Stand
 
 __all__ = ("StreamBridge", "StreamBridges")
 
 log = logging.getLogger(__name__)
-
-OVER = "its run is over"
 
 PATIENCE = 2.0
 """Seconds an agent has to hear, at the end of a run, that it may go on."""
@@ -27,7 +28,7 @@ class StreamBridge:
     """Keeps one stream and one run together.
 
     1. Made before the run is asked for: the stream then has no other reader of its texts.
-    2. `begin` gives the texts sent so far, which begin the run, and makes the stream suspend its agent.
+    2. `begin` gives what the run begins with: the texts sent so far, and where it shall stand still.
     3. `run` puts the run's notices into the stream and sends its texts as mail, from the run's first notice on, so that
        no run before it gets them. A text that was not accepted comes back as its `Receipt`, or as the error that says
        why.
@@ -46,16 +47,16 @@ class StreamBridge:
         self._texts = stream.get_producer_input_generator()
         self._begun = asyncio.Event()
 
-    def begin(self, control: AgentControl) -> tuple[str, ...]:
-        """Give the texts that the run begins with; `control` is the way to its agent.
+    def begin(self, control: AgentControl) -> tuple[tuple[str, ...], Stand | None]:
+        """Give the texts that the run begins with, and where it shall stand; `control` is the way to its agent.
 
         Raises:
             StreamClosed: The stream is done.
         """
-        return self._texts.serve(control)
+        return self._texts.begin(control)
 
     def over(self) -> None:
-        """Take no more texts: the run is over."""
+        """Take no more texts, and no suspension: the run is over."""
         self._texts.end(OVER)
 
     async def run(self, run: Run) -> None:
@@ -64,6 +65,7 @@ class StreamBridge:
         Raises:
             Exception: What the stream's callback raised; it then gets nothing more.
         """
+        self._texts.serve(run.id)
         carrying = asyncio.create_task(self._carry())
         try:
             async for notice in run:
@@ -81,11 +83,13 @@ class StreamBridge:
     async def close(self) -> None:
         """Close the stream both ways; an agent that stands still because of it goes on."""
         self._stream.set_queue_done()
+        self._texts.serve(None)
         try:
-            async with asyncio.timeout(PATIENCE):
-                await self._stream.resume()
-        except (TimeoutError, FleetError) as error:
-            log.warning("an agent may still stand where its stream suspended it: %s", error)
+            with suppress(FleetError):  # it is dead, or the log says so already
+                async with asyncio.timeout(PATIENCE):
+                    await self._stream.resume()
+        except TimeoutError:
+            log.warning("an agent was not told in %g s that it need not stand still for its stream", PATIENCE)
 
     async def _carry(self) -> None:
         await self._begun.wait()

@@ -6,28 +6,42 @@ awaits `point(tag)`, which returns at once unless somebody asked it to stand the
 
 import asyncio
 from collections.abc import Callable
+from typing import NamedTuple
+from uuid import uuid4
 
 from .errors import NumberInvalid
 from .given import is_duration
 from .stream_errors import SuspendTimedOut, SuspensionRefused
 
-__all__ = ("SuspendRequest", "Suspension", "check_seconds")
+__all__ = ("Stand", "SuspendRequest", "Suspension", "check_seconds")
+
+
+class Stand(NamedTuple):
+    """What is asked of a producer, as it travels: to stand still.
+
+    Attributes:
+        token: Whose wish this is: that of one request, and nobody else ends it.
+        tags: Where it may stand; none: anywhere.
+    """
+
+    token: str
+    tags: tuple[str, ...] = ()
 
 
 class SuspendRequest:
     """One suspension that was asked for.
 
     Attributes:
-        tags: Where the producer may stand; none: anywhere.
+        stand: Where, and whose wish it is.
         seconds: How long it has to get there; None: any time.
         at: The tag of the point where it stands; empty until it does.
         reached: Told that tag.
         over: Set when the producer may go on.
     """
 
-    def __init__(self, tags: tuple[str, ...], seconds: float | None) -> None:
+    def __init__(self, stand: Stand, seconds: float | None = None) -> None:
         """Belong to the running loop."""
-        self.tags = tags
+        self.stand = stand
         self.seconds = seconds
         self.at = ""
         self.reached: asyncio.Future[str] = asyncio.get_running_loop().create_future()
@@ -53,6 +67,7 @@ class SuspendRequest:
         self.over.set()
         if not self.reached.done():
             self.reached.set_exception(error)
+            self.reached.exception()  # nobody may be waiting
 
 
 def unheard(_request: SuspendRequest) -> None:
@@ -62,8 +77,8 @@ def unheard(_request: SuspendRequest) -> None:
 class Suspension:
     """The piece inside a producer. It belongs to one event loop; only `asked` and `note` may be read from any thread.
 
-    1. `request` asks for a stop and waits until the producer stands at a point.
-    2. The producer's tasks that come to such a point stand there, all of them, until `resume`.
+    1. `request` asks for a stop and waits until the producer stands at a point. There is one at a time.
+    2. The producer's tasks that come to such a point stand there, all of them, until `resume` or `withdraw`.
     3. A task that is cancelled where it stands ends the suspension: a stop or a deadline is stronger.
     4. `close` ends it for good: nobody stands any more, and nobody can ask.
     """
@@ -88,7 +103,7 @@ class Suspension:
         return (
             f"suspended at {request.at}"
             if request.at
-            else f"to be suspended at {' or '.join(request.tags) or 'any point'}"
+            else f"to be suspended at {' or '.join(request.stand.tags) or 'any point'}"
         )
 
     async def request(self, tags: tuple[str, ...] = (), timeout: float | None = None) -> str:  # noqa: ASYNC109
@@ -106,27 +121,46 @@ class Suspension:
             SuspendTimedOut: It did not get there in time.
             SuspensionRefused: A suspension is asked for already, was given up by `resume`, or can never be.
         """
+        return await self.reached(Stand(uuid4().hex, tags), timeout)
+
+    async def reached(self, stand: Stand, timeout: float | None = None) -> str:  # noqa: ASYNC109
+        """Wait as `request` does, for a request that has a token; one that was made with it is this one."""
         if timeout is not None:
             check_seconds("timeout", timeout)
-        if self._closed:
-            raise SuspensionRefused(reason=self._closed)
-        if self._request is not None:
-            raise SuspensionRefused(reason="one is asked for already: resume() ends it")
-        request = self._request = SuspendRequest(tags, timeout)
-        self._told(request)
+        request = self.ask(stand, timeout)
         try:
             async with asyncio.timeout(timeout):
                 return await request.reached
         except TimeoutError:
             self._end(request, "")
-            raise SuspendTimedOut(tags=tags, seconds=timeout or 0.0) from None
+            raise SuspendTimedOut(tags=stand.tags, seconds=timeout or 0.0) from None
         except BaseException:  # who asked is gone, and nobody else would let the producer go on
             self._end(request, "")
             raise
 
+    def ask(self, stand: Stand, seconds: float | None = None) -> SuspendRequest:
+        """Have the producer stand from now on, without waiting for that; what was asked for is given once more.
+
+        Raises:
+            SuspensionRefused: Another suspension is asked for already, or there can never be one.
+        """
+        if self._closed:
+            raise SuspensionRefused(reason=self._closed)
+        if self._request is None:
+            self._request = SuspendRequest(stand, seconds)
+            self._told(self._request)
+        elif self._request.stand.token != stand.token:
+            raise SuspensionRefused(reason="one is asked for already: resume() ends it")
+        return self._request
+
     def resume(self) -> None:
         """Let the producer go on, or give up a request that it has not met yet; without one, nothing happens."""
         if self._request is not None:
+            self.withdraw(self._request.stand.token)
+
+    def withdraw(self, token: str) -> None:
+        """Do what `resume` does, unless there is another request than that with this token."""
+        if self._request is not None and self._request.stand.token == token:
             self._end(self._request, "it was given up before the producer came to such a point")
 
     def close(self, reason: str) -> None:
@@ -138,7 +172,7 @@ class Suspension:
     async def point(self, tag: str) -> None:
         """Stand here if somebody asked for it. The producer awaits this at each of its points."""
         request = self._request
-        if request is None or (request.tags and tag not in request.tags):
+        if request is None or (request.stand.tags and tag not in request.stand.tags):
             return
         request.met(tag)
         try:

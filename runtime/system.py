@@ -16,6 +16,7 @@ from .control import Controls
 from .errors import SystemUnavailable
 from .ports import Journal, PostOffice
 from .supervision.account import Account
+from .suspension import Stand
 
 __all__ = ("STOP_PATIENCE", "Progress", "SpawnOrder", "Stopped", "System", "load_system")
 
@@ -104,8 +105,22 @@ class System(Protocol):
         """A new life of the person who sends: each process that sends for people has its own."""
         ...
 
-    async def start(self, agent: AgentId, task: str, time_limit: float | None, said: tuple[str, ...] = ()) -> RunId:
-        """Queue a run; its Steps begin when those before it are over. `said` is what the user added to the task.
+    async def start(
+        self,
+        agent: AgentId,
+        task: str,
+        time_limit: float | None,
+        said: tuple[str, ...] = (),
+        stand: Stand | None = None,
+    ) -> RunId:
+        """Queue a run; its Steps begin when those before it are over.
+
+        Args:
+            agent: Whose run it is.
+            task: What it shall do.
+            time_limit: Seconds it has; None: the agent's own limit.
+            said: What the user added to the task.
+            stand: Where it shall stand still, from its first point on; whoever asks gets it to go on by the token.
 
         Raises:
             AgentUnknown: There is no such agent.

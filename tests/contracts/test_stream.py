@@ -10,9 +10,11 @@ import pytest
 from amrita_fleet import (
     Agent,
     AgentStatus,
+    AmritaConfig,
     ChannelClosed,
     Ending,
     Fleet,
+    FunctionConfig,
     Limit,
     Message,
     ModelPreset,
@@ -172,18 +174,68 @@ async def test_an_agent_stands_at_the_point_that_was_asked_for_until_it_is_resum
     assert order[-1] == "run.finished"
 
 
-@pytest.mark.slow
-async def test_a_suspension_asked_for_before_the_run_is_taken_over_by_it(make_fleet: MakeFleet) -> None:
+async def test_a_suspension_asked_for_before_the_run_holds_at_its_very_first_point(make_fleet: MakeFleet) -> None:
     stream = SuspendObjectStream()
-    asked = asyncio.create_task(stream.wait_to_suspend("boundary", "model", timeout=30))
+    asked = asyncio.create_task(stream.wait_to_suspend(timeout=30))
     await asyncio.sleep(0)
-    async with Gate() as gate, make_fleet() as fleet:
-        (ana,) = await fleet.spawn(agent(call("gate", name="one"), say("done"), tools=(gate.tool,)), ["ana"])
-        gate.let("one")
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(say("done")), ["ana"])
         run = await ana.start("go", stream=stream)
-        assert await asked in {"boundary", "model"}
+        assert await asked == "boundary"
         await stream.resume()
         assert (await run.outcome()).text == "done"
+
+
+async def test_the_suspension_of_a_run_that_waits_for_its_turn_waits_with_it(make_fleet: MakeFleet) -> None:
+    stream = SuspendObjectStream()
+    script = (call("gate", name="one"), say("first"), call("gate", name="two"), say("second"))
+    async with Gate() as gate, make_fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(*script, tools=(gate.tool,)), ["ana"])
+        first = await ana.start("1")
+        await gate.begun("one")
+        second = await ana.start("2", stream=stream)
+        asked = asyncio.create_task(stream.wait_to_suspend("model", timeout=30))
+        await asyncio.sleep(0)
+        gate.let("one")
+        assert (await first.outcome()).text == "first"
+        assert await asked == "model"
+        await row(fleet, lambda row: (row.run, row.note) == (second.id, "suspended at model"))
+        gate.let("two")
+        await stream.resume()
+        assert (await second.outcome()).text == "second"
+
+
+@pytest.mark.slow
+async def test_neither_the_end_of_a_run_nor_its_stream_lifts_the_suspension_of_another_one(
+    make_fleet: MakeFleet,
+) -> None:
+    one, two = SuspendObjectStream(), SuspendObjectStream()
+    script = (call("gate", name="one"), say("first"), call("gate", name="two"), say("second"))
+    async with Gate() as gate, make_fleet() as fleet:
+        (ana,) = await fleet.spawn(agent(*script, tools=(gate.tool,)), ["ana"])
+        first = await ana.start("1", 5.0, stream=one)
+        assert await suspended_after(gate, fleet, one) == "model"
+        second = await ana.start("2", stream=two)
+        asked = asyncio.create_task(two.wait_to_suspend("tool", timeout=30))
+        assert (await first.outcome()).limit is Limit.TIME
+        assert await asked == "tool"
+        await read(one)  # all that run 1's stream does at its end is done
+        await one.resume()
+        with pytest.raises(SuspensionRefused, match="its run is over"):
+            await one.wait_to_suspend()
+        await row(fleet, lambda row: (row.run, row.note) == (second.id, "suspended at tool"))
+        assert not gate.has_begun("two")
+        gate.let("two")
+        await two.resume()
+        assert (await second.outcome()).text == "second"
+
+
+async def suspended_after(gate: Gate, fleet: Fleet, stream: SuspendObjectStream) -> str:
+    """Have the agent stand before the model call that follows the call which is held."""
+    await gate.begun("one")
+    asked = await suspending(fleet, stream, "model")
+    gate.let("one")
+    return await asked
 
 
 async def test_a_stop_ends_a_run_that_stands_still(make_fleet: MakeFleet) -> None:
@@ -197,9 +249,9 @@ async def test_a_stop_ends_a_run_that_stands_still(make_fleet: MakeFleet) -> Non
         await asked
         assert (await ana.stop("enough")).acknowledged == ("ana",)
         outcome = await run.outcome()
-        objects = await read(stream)
-        with pytest.raises(SuspensionRefused, match="the producer is done"):
+        with pytest.raises(SuspensionRefused, match="its run is over"):
             await stream.wait_to_suspend()
+        objects = await read(stream)
     assert (outcome.ending, outcome.reason, objects[-1]) == (Ending.STOPPED, "enough", outcome)
 
 
@@ -219,6 +271,21 @@ async def test_the_end_of_its_time_ends_a_run_that_stands_still(make_fleet: Make
 
 
 @pytest.mark.slow
+async def test_the_end_of_its_time_ends_a_run_that_stands_still_before_its_last_answer(make_fleet: MakeFleet) -> None:
+    stream = SuspendObjectStream()
+    config = AmritaConfig(function_config=FunctionConfig(agent_tool_call_limit=1))
+    async with Gate() as gate, make_fleet() as fleet:
+        described = agent(call("gate", name="one"), say("last words"), tools=(gate.tool,))
+        (ana,) = await fleet.spawn(replace(described, config=config), ["ana"])
+        run = await ana.start("go", 5.0, stream=stream)
+        assert await suspended_after(gate, fleet, stream) == "model"
+        outcome = await run.outcome()
+        await row(fleet, lambda row: row.note == "")
+    assert str(outcome) == "limit:agent_tool_call_limit"
+    assert "last words" not in outcome.text  # the model was not asked
+
+
+@pytest.mark.slow
 async def test_who_waits_for_a_suspension_is_told_when_the_run_is_over(make_fleet: MakeFleet) -> None:
     stream = SuspendObjectStream()
     async with Gate() as gate, make_fleet() as fleet:
@@ -229,7 +296,7 @@ async def test_who_waits_for_a_suspension_is_told_when_the_run_is_over(make_flee
         await gate.begun("one")
         asked = await suspending(fleet, stream, "boundary")
         gate.let("one")
-        with pytest.raises(SuspensionRefused, match="the producer is done"):
+        with pytest.raises(SuspensionRefused, match="its run is over"):
             await asked
         await row(fleet, lambda row: row.note == "")
         assert (await ana.run("again")).text == "again"

@@ -10,7 +10,7 @@ from amrita_fleet import FleetError
 from amrita_fleet.runtime.clock import settle
 from amrita_fleet.runtime.errors import NumberInvalid
 from amrita_fleet.runtime.stream_errors import SuspendTimedOut, SuspensionRefused
-from amrita_fleet.runtime.suspension import Suspension
+from amrita_fleet.runtime.suspension import Stand, Suspension
 
 pytestmark = pytest.mark.anyio
 
@@ -123,6 +123,20 @@ async def test_resuming_gives_up_a_request_that_was_not_met() -> None:
     with pytest.raises(SuspensionRefused, match="given up"):
         await asked
     assert await Worker(suspension).ended() == list(ROUND)
+
+
+async def test_a_request_is_withdrawn_by_its_token_alone_and_the_same_token_is_the_same_request() -> None:
+    suspension = Suspension()
+    mine = Stand("mine", ("tool",))
+    planted = suspension.ask(mine)
+    assert suspension.ask(mine) is planted
+    with pytest.raises(SuspensionRefused, match="asked for already"):
+        suspension.ask(Stand("another"))
+    suspension.withdraw("another")
+    worker = Worker(suspension)
+    assert await suspension.reached(mine, timeout=10) == "tool"
+    suspension.withdraw("mine")
+    assert await worker.ended() == list(ROUND)
 
 
 async def test_who_asked_and_went_away_leaves_nobody_standing() -> None:
