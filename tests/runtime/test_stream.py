@@ -10,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amrita_fleet.protocols.ids import RunId
 from amrita_fleet.runtime.clock import settle
-from amrita_fleet.runtime.errors import NumberInvalid
+from amrita_fleet.runtime.errors import NumberInvalid, PeerUnreachable
 from amrita_fleet.runtime.stream import SuspendObjectStream, expect_stream
 from amrita_fleet.runtime.stream_errors import (
     StreamClosed,
@@ -21,6 +22,7 @@ from amrita_fleet.runtime.stream_errors import (
     SuspendTimedOut,
     SuspensionRefused,
 )
+from amrita_fleet.runtime.suspension import Stand
 
 pytestmark = pytest.mark.anyio
 
@@ -389,6 +391,33 @@ async def test_who_waits_for_a_suspension_is_told_that_the_producer_is_done() ->
     with pytest.raises(SuspensionRefused, match="the producer is done"):
         await asked
     await stream.resume()
+
+
+class Deaf:
+    """The way to an agent whose points nobody reaches."""
+
+    async def suspend(self, run: RunId, stand: Stand, timeout: float | None) -> str:  # noqa: ASYNC109
+        raise PeerUnreachable(agent="ana", reason=f"nobody stands for {run} at {stand.tags} in {timeout}")
+
+    async def resume_point(self, token: str) -> None:
+        raise PeerUnreachable(agent="ana", reason=f"nobody heard that {token} is over")
+
+
+async def test_who_takes_back_what_was_asked_of_an_agent_learns_that_it_was_not_told() -> None:
+    stream = SuspendObjectStream()
+    asked = asyncio.create_task(stream.wait_to_suspend("tool"))
+    await settle()
+    texts = stream.get_producer_input_generator()
+    _, stand = texts.begin(Deaf())
+    assert stand is not None and stand.tags == ("tool",)
+    given_up = stream.resume()
+    with pytest.raises(SuspensionRefused, match="given up"):
+        await asked
+    texts.serve(RunId("ana.1.1"))
+    with pytest.raises(PeerUnreachable, match=f"nobody heard that {stand.token} is over"):
+        await given_up
+    with pytest.raises(PeerUnreachable, match=r"nobody stands for ana\.1\.1"):
+        await stream.wait_to_suspend("tool")
 
 
 async def test_a_tag_is_a_text() -> None:
