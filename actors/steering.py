@@ -138,9 +138,11 @@ class Steering:
 
         Raises:
             AgentUnknown: There is no such agent; nobody is stopped.
+            JournalUnavailable: They are stopped, but another process may not learn of it.
         """
         named = await self._ask_supervisor(lambda supervisor: supervisor.stop.remote(list(agents), reason))
         stopped = await asyncio.gather(*(self._stop(agent, reason) for agent in named))
+        await self._ask_supervisor(lambda supervisor: supervisor.written.remote())
         return Stopped.of(zip(named, stopped, strict=True))
 
     async def _stop(self, agent: AgentId, reason: str) -> bool:
@@ -163,9 +165,11 @@ class Steering:
         Raises:
             AgentUnknown: There is no such agent.
             PeerUnreachable: Some could not be told; the others were. It can be asked for again.
+            JournalUnavailable: They have been told, but another process may not learn of it.
         """
         named = await self._ask_supervisor(lambda supervisor: supervisor.pause.remote([agent], reason))
         failures = list(filter(None, await asyncio.gather(*(self._pause(name, reason) for name in named))))
+        await self._ask_supervisor(lambda supervisor: supervisor.written.remote())
         if failures:
             names = ", ".join(failure.agent for failure in failures)
             raise PeerUnreachable(agent=names, reason="; ".join(failure.reason for failure in failures))

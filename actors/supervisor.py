@@ -12,13 +12,14 @@ from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode, encode
 from ..protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ..runtime.clock import SystemClock
-from ..runtime.errors import Fenced, PeerUnreachable
+from ..runtime.errors import Fenced, JournalUnavailable, PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
 from ..runtime.supervision.supervisor import Newcomer, Supervisor, perform
 from ..runtime.supervision.wording import ENDED
+from ..runtime.system import STOP_PATIENCE
 from ..runtime.watching import next_notices
 from .channel import CONTROL, RayPost, namespace
 from .journal import JournalActor, RayJournal
@@ -138,16 +139,21 @@ class SupervisorActor(AgentsDesk):
     @ray.method(concurrency_group=CONTROL)
     async def stop(self, agents: list[AgentId], reason: str) -> list[AgentId]:
         """Put tombstones; gives those that must be told."""
-        named = self._supervisor.stop(tuple(agents), reason)
-        await self._written()
-        return list(named)
+        return list(self._supervisor.stop(tuple(agents), reason))
 
     @ray.method(concurrency_group=CONTROL)
     async def pause(self, agents: list[AgentId], reason: str | None) -> list[AgentId]:
         """Pause, or without a reason resume; gives those that must be told."""
-        named = self._supervisor.pause(tuple(agents), reason)
-        await self._written()
-        return list(named)
+        return list(self._supervisor.pause(tuple(agents), reason))
+
+    @ray.method(concurrency_group=CONTROL)
+    async def written(self) -> None:
+        """Wait until what was asked so far is written; raises `JournalUnavailable` when that takes too long."""
+        try:
+            async with asyncio.timeout(STOP_PATIENCE):
+                await self._written()
+        except TimeoutError:
+            raise JournalUnavailable(where=f"of {self._fleet}", reason="it does not answer") from None
 
     @ray.method(concurrency_group=WATCH)
     async def notices(self, after: int, wait: float) -> bytes:

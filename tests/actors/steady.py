@@ -10,7 +10,6 @@ from uuid import uuid4
 import ray
 
 from amrita_fleet import Fleet
-from amrita_fleet.actors.system import open_system
 from amrita_fleet.protocols.messages import Message, Reply, Role
 from amrita_fleet.protocols.notices import Notice
 from amrita_fleet.protocols.presets import ModelPreset
@@ -49,9 +48,7 @@ def steady(*moves: Move, before: Callable[[int], None] = lambda _: None) -> Mode
 
 def journaled(path: Path, name: str | None = None, limit: int | None = None) -> Fleet:
     """A fleet with a journal."""
-    fleet = Fleet(name, limit=limit)
-    fleet._made = open_system(fleet.name, limit, None, path)  # noqa: SLF001
-    return fleet
+    return Fleet(name, limit=limit, journal=path)
 
 
 def handle(fleet: Fleet, name: str) -> Any:  # noqa: ANN401  Ray's, untyped

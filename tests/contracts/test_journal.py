@@ -1,0 +1,71 @@
+"""What a journal gives, on both systems: another process goes on where one ended."""
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from amrita_fleet import Agent, Fleet, NameTaken, Notice, TokenLimit
+from amrita_fleet.protocols.mail import ReceiptState
+from amrita_fleet.protocols.providers.scripted import call, say, scripted
+
+from .gate import Gate
+
+MakeFleet = Callable[[], Fleet]
+
+pytestmark = pytest.mark.anyio
+
+
+@pytest.fixture(params=["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
+def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> MakeFleet:
+    """Gives the same fleet again and again, as a new process would."""
+    system = request.param
+    if system == "ray":
+        request.getfixturevalue("ray_cluster")
+    return lambda: Fleet("lasting", system=system, journal=tmp_path / "journal.sqlite", limit=100_000)
+
+
+async def test_a_fleet_that_was_closed_goes_on_under_its_name(reopen: MakeFleet) -> None:
+    async with Gate() as gate:
+        kind = Agent(preset=scripted(call("gate", name="one"), say("done")), tools=(gate.tool,))
+        async with reopen() as fleet:
+            (ana,) = await fleet.spawn(kind, ["ana"])
+            run = await ana.start("go")
+            await gate.begun("one")
+            assert (await ana.send("hello")).state is ReceiptState.ACCEPTED
+            spent = (await fleet.accounts())[0].spent
+        async with reopen() as again:
+            assert [(row.agent, row.phase) for row in await again.statuses()] == [("ana", "dead")]
+            assert (await again.accounts())[0].spent >= spent > 0
+            gate.let("one")
+            (ana,) = await again.spawn(kind, ["ana"])
+            seen: list[Notice] = []
+            async for notice in again.notices():
+                seen.append(notice)
+                if (notice.run, notice.extra_type) == (run.id, "finished"):
+                    break
+            assert seen[-1].data["outcome"] == "answered"
+            assert [notice.text for notice in seen if notice.extra_type == "consumed"] == ["from user: hello"]
+            assert [row.incarnation for row in await again.statuses()] == [2]
+
+
+async def test_a_stop_holds_in_the_next_process(reopen: MakeFleet) -> None:
+    kind = Agent(preset=scripted(say("hi")))
+    async with reopen() as fleet:
+        await fleet.spawn(kind, ["ana"])
+        await fleet.stop("ana", reason="enough")
+    async with reopen() as again:
+        (ana,) = await again.spawn(kind, ["ana"])
+        assert str(await ana.run("?")) == "stopped"
+
+
+async def test_the_accounts_of_an_agent_are_those_of_its_earlier_lives(reopen: MakeFleet) -> None:
+    kind = Agent(preset=scripted(say("hi")))
+    async with reopen() as fleet:
+        (ana,) = await fleet.spawn(kind, ["ana"], limit=TokenLimit(tokens=50_000))
+        await ana.run("?")
+        before = await fleet.accounts()
+    async with reopen() as again:
+        assert await again.accounts() == before
+        with pytest.raises(NameTaken, match="dead and can live again"):
+            await again.spawn(kind, ["ana"], limit=TokenLimit(tokens=60_000))
