@@ -3,8 +3,8 @@
     due -> Compacting -> Replied: a summary -> the old rounds become one note
                          anything else      -> they are left out (sliding)
 
-What a summary cannot save is cut: of rounds that are too large by themselves the largest outputs. A history that cannot
-be made smaller stays as it is, and nothing is tried twice for the same reason.
+What a summary cannot save is cut: outputs first, then whole rounds and messages, at last the request itself. A history
+that cannot be made smaller stays as it is, and nothing is tried twice for the same reason.
 """
 
 from dataclasses import replace
@@ -13,20 +13,23 @@ from ...protocols.messages import Finish, Json, Turn
 from ...protocols.notices import NoticeType
 from .asking import ask
 from .compaction import (
+    BYTES_PER_TOKEN,
     CompactionRules,
     Fold,
-    Pins,
     due,
     fold,
-    folded,
+    instructions,
     next_input,
-    shrunk,
     summary_request,
+    worthwhile,
 )
 from .effects import Commit, Moved, Notify
 from .events import ModelFailed, Replied
+from .fitting import fitted
+from .folding import Pins, folded, pinned
 from .judging import judge
 from .phases import Ask, Compacting
+from .sizes import size_of
 from .state import AgentState
 from .thinking import think
 from .transcript import Transcript
@@ -54,7 +57,7 @@ def compact_overflow(state: AgentState, event: ModelFailed) -> Moved | None:
     if event.kind != OVERFLOW or run.overflowed or state.rules.compaction.strategy == "none":
         return None
     doing, told = kept(state, OVERFLOW)
-    smaller = shrunk(state.transcript, bounds(state, OVERFLOW).room)
+    smaller = fitted(state.transcript, bounds(state, OVERFLOW), pins(state))
     if folding(state, doing) is None and smaller is state.transcript:
         return None
     state, effects = compact(replace(state, run=replace(run, overflowed=True)), doing)
@@ -74,15 +77,16 @@ def kept(state: AgentState, why: str) -> tuple[Compacting, tuple[Notify, ...]]:
 
 
 def compact(state: AgentState, doing: Compacting) -> Moved:
-    """Ask for a summary of what is to go, or, where only outputs can be cut, cut them."""
-    if folding(state, doing) is None:
+    """Ask for a summary of what is to go, or, where too little can go, cut what is too large."""
+    found = folding(state, doing)
+    if found is None or not (doing.why == OVERFLOW or worthwhile(state.rules.compaction, found)):
         return replaced(state, doing.why, state.transcript, "cut")
     return ask(state, doing)
 
 
 def folding(state: AgentState, doing: Compacting) -> Fold | None:
     """What would go and what would stay."""
-    return fold(state.transcript, bounds(state, doing.why), doing.keep)
+    return fold(state.transcript, bounds(state, doing.why), doing.keep, pinned(state.transcript, pins(state)))
 
 
 def summary_turns(state: AgentState, doing: Compacting) -> tuple[Turn, ...]:
@@ -108,29 +112,40 @@ def slide(state: AgentState, doing: Compacting) -> Moved:
 
 def put_together(state: AgentState, doing: Compacting, summary: str | None) -> Moved:
     """The history with its old rounds folded, or left out."""
-    run, found = state.current, folding(state, doing)
+    found = folding(state, doing)
     assert found is not None, doing.why  # noqa: S101  it was there when the summary was asked for, and nothing changed
-    status = run.plan.status_text() if run.plan else ""
-    transcript = folded(found, Pins(run.task, status), summary)
+    transcript = folded(found, pins(state), summary)
     return replaced(state, doing.why, transcript, "sliding" if summary is None else "summary")
 
 
 def replaced(state: AgentState, why: str, transcript: Transcript, how: str) -> Moved:
-    """Go on with a smaller history, its outputs cut where they alone are too large."""
-    transcript = shrunk(transcript, bounds(state, why).room)
+    """Go on with a smaller history, what is too large in it cut."""
+    transcript = fitted(transcript, bounds(state, why), pins(state))
     if transcript is state.transcript:
         return think(state)
-    before = tokens(state)
-    sizes: dict[str, Json] = {
+    state, told = replace(state, transcript=transcript, measured=None), compressed(state, why, transcript, how)
+    state, effects = think(state)
+    return state, (told, Commit(), *effects)
+
+
+def compressed(state: AgentState, why: str, transcript: Transcript, how: str) -> Notify:
+    """What watchers see of it; `state` is as it was before."""
+    before, task = tokens(state), state.current.task
+    data: dict[str, Json] = {
+        "reason": why,
+        "how": how,
         "from": before,
         "to": before * transcript.size // state.transcript.size,  # in the provider's own measure, as `before` is
         "from_messages": len(state.transcript.turns),
         "to_messages": len(transcript.turns),
     }
-    text = f"{why}: {sizes['from']} -> {sizes['to']} tokens, {sizes['to_messages']} messages ({how})"
-    told = Notify(NoticeType.STEP, "compress", text, {"reason": why, "how": how, **sizes}, warning=how != "summary")
-    state, effects = think(replace(state, transcript=transcript, measured=None))
-    return state, (told, Commit(), *effects)
+    text = f"{why}: {data['from']} -> {data['to']} tokens, {data['to_messages']} messages ({how})"
+    left = transcript.recap.task if transcript.recap else ""
+    cut = bool(left) and left != task
+    if cut:
+        data |= {"request_from": size_of(task), "request_to": size_of(left)}
+        text += f"; the request itself is cut: {size_of(task)} -> {size_of(left)} bytes"
+    return Notify(NoticeType.STEP, "compress", text, data, warning=cut or how != "summary")
 
 
 def tokens(state: AgentState) -> int:
@@ -138,9 +153,21 @@ def tokens(state: AgentState) -> int:
     return next_input(state.transcript, state.measured)
 
 
+def pins(state: AgentState) -> Pins:
+    """What must survive; a hint does as long as the call that it is about is the newest."""
+    run = state.current
+    plan = f"{run.plan.status_text()}\n\n{run.instruction}" if run.plan else ""
+    return Pins(run.task, plan.strip(), run.hint if run.window.same_results > 1 else "")
+
+
 def bounds(state: AgentState, why: str) -> CompactionRules:
-    """The windows that count. One that a provider refused was too large, whatever the configuration says."""
-    rules = state.rules.compaction
-    if why != OVERFLOW:
-        return rules
-    return replace(rules, window=max(1, min(rules.window, tokens(state) // 2)))
+    """What counts: the setting in the provider's own measure; half of what can go where the provider says too long.
+
+    A history that a provider refused was too large, whatever the configuration says.
+    """
+    rules, size = state.rules.compaction, state.transcript.size
+    if why == OVERFLOW:
+        room = (size + instructions(state.transcript)) // 2
+    else:
+        room = size * rules.tokens // max(1, tokens(state))
+    return replace(rules, window=min(rules.room, room) // BYTES_PER_TOKEN + 1, threshold=-1)

@@ -3,7 +3,7 @@
 from ...protocols.messages import Role, ToolResult, Turn
 from .sizes import shortened, size_of
 
-__all__ = ("digest",)
+__all__ = ("digest", "shown")
 
 LINE = 2000
 """Bytes of one text or output at most."""

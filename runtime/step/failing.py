@@ -9,6 +9,7 @@ from .compacting import OVERFLOW, compact_overflow, slide
 from .effects import Moved, Notify
 from .ending import finish, finish_without_model
 from .events import ModelFailed
+from .forgetting import REFUSED, forget, spoiled
 from .phases import Aside, Compacting, Decomposing, Summarising, Thinking, WindingDown
 from .planning import run_directly, summary_missing
 from .state import AgentState
@@ -22,7 +23,8 @@ def model_failed(state: AgentState, doing: Thinking, event: ModelFailed) -> Move
     if again is not None:
         return again
     state, effects = finish(state, Ending.FAILED, state.transcript.last_text, reason=event.sentence)
-    return state, (failure_notice(event), *effects)
+    state, told = forget(state, event.kind) if spoiled(state, event.kind) else (state, ())
+    return state, (failure_notice(event), *told, *effects)
 
 
 def last_failed(state: AgentState, doing: WindingDown, event: ModelFailed) -> Moved:
@@ -31,7 +33,8 @@ def last_failed(state: AgentState, doing: WindingDown, event: ModelFailed) -> Mo
     if again is not None:
         return again
     state, effects = finish_without_model(state, doing)
-    return state, (failure_notice(event), *effects)
+    state, told = forget(state, event.kind) if event.kind == REFUSED else (state, ())
+    return state, (failure_notice(event), *told, *effects)
 
 
 def side_failed(state: AgentState, doing: Aside, event: ModelFailed) -> Moved:

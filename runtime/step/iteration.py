@@ -84,7 +84,9 @@ def hinted(state: AgentState, doing: Acting) -> Moved:
     hints = [failure_hint(run.tool_error_hints, plan=run.node is not None) if failed else None]
     same, limit = run.window.same_results, run.window.limit
     if doing.slots and same == max(2, limit - 2) < limit and doing.slots[-1].signature == run.window.signature:
-        hints.append(repeat_hint(same, limit, doing.slots[-1].call.name))
+        run = replace(run, hint=repeat_hint(same, limit, doing.slots[-1].call.name))
+        state = replace(state, run=run)
+        hints.append(run.hint)
     effects = list[Effect]()
     for hint in filter(None, hints):
         state = state.noted(hint)

@@ -45,7 +45,7 @@ def asked(transcript: Transcript) -> str:
     first, recap = notes[0].content if notes else "", transcript.recap
     if recap is None or first != recap.text:
         return first
-    return "\n\n".join(part for part in (recap.task, recap.summary, *recap.mails) if part)
+    return "\n\n".join(part for part in (recap.task, recap.summary, recap.last, *recap.mails) if part)
 
 
 def newest(turns: tuple[Turn, ...], room: int) -> str:

@@ -135,9 +135,8 @@ def with_status(state: AgentState) -> tuple[AgentState, tuple[Notify, ...]]:
     over = sum(node.status is not NodeStatus.PENDING for node in run.plan.nodes)
     text = f"{over} of {len(run.plan.nodes)} steps are over; now: {run.node or 'the answer'}"
     told = Notify(NoticeType.STEP, "plan_status", text, {"node": run.node or "", "plan": status})
-    state = replace(state, run=replace(run, status=status))
     if run.node is not None:
-        return state.noted(f"{status}\n\n{node_note(run.node, node_title(state))}"), (told,)
+        return instructed(state, status, node_note(run.node, node_title(state))), (told,)
     plan = run.plan
     final = judge(
         "final_prompt",
@@ -145,7 +144,13 @@ def with_status(state: AgentState) -> tuple[AgentState, tuple[Notify, ...]]:
         lambda text: text is None or (isinstance(text, str) and bool(text.strip())),
         otherwise=None,
     )
-    return state.noted(f"{status}\n\n{final.value or FINAL}"), (told, *final.told)
+    return instructed(state, status, final.value or FINAL), (told, *final.told)
+
+
+def instructed(state: AgentState, status: str, instruction: str) -> AgentState:
+    """The agent that reads how its plan stands, and what is to be done now."""
+    run = replace(state.current, status=status, instruction=instruction)
+    return replace(state, run=run).noted(f"{status}\n\n{instruction}")
 
 
 def shown(reply: Reply) -> str:

@@ -20,6 +20,8 @@ class Recap:
         mails: Messages of peers with their heads, word for word, oldest first.
         plan: The plan's status with its head, if it is not told in the turns that stayed.
         task: The request in work, if it does not stand in the turns that stayed.
+        last: What happened last, in short, where the turns themselves were too large.
+        hint: What the model was told about a call that it goes on repeating.
     """
 
     summary: str = ""
@@ -28,6 +30,8 @@ class Recap:
     mails: tuple[str, ...] = ()
     plan: str = ""
     task: str = ""
+    last: str = ""
+    hint: str = ""
 
     @property
     def text(self) -> str:
@@ -38,8 +42,10 @@ class Recap:
             "\n".join(("[Note: earlier requests, all done]", *(f"- {line}" for line in self.done)))
             if self.done
             else "",
+            f"[Note: what happened last, in short]\n{self.last}" if self.last else "",
             *self.mails,
             self.plan,
+            self.hint,
             f"[Note: current request]\n{self.task}" if self.task else "",
         )
         return "\n\n".join(part for part in parts if part)

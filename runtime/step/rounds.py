@@ -10,6 +10,7 @@ from .calls import act, cut_off
 from .effects import Commit, Moved, Notify
 from .ending import finish
 from .events import Replied
+from .forgetting import forget, spoiled
 from .nudge import nudge, without_nudge
 from .phases import Answer
 from .planning import shown, summarise
@@ -22,6 +23,9 @@ __all__ = ("replied",)
 
 CORRECTIONS = 2
 """How often the model may correct a typed answer."""
+
+EMPTY = "EmptyReply"
+"""Why a run failed whose model said nothing; no error's name, as no call failed."""
 
 CUT_SHORT = "the answer was cut at the output limit"
 
@@ -72,6 +76,7 @@ def empty(state: AgentState, reply: Reply) -> Moved:
     if state.current.nudged:
         reason = f"empty reply {shown(reply)}"
         state, effects = finish(state, Ending.FAILED, state.transcript.last_text, reason=reason)
-        return state, (told, *effects)
+        state, forgotten = forget(state, EMPTY) if spoiled(state, EMPTY) else (state, ())
+        return state, (told, *forgotten, *effects)
     state, effects = think(nudge(state))
     return state, (told, Commit(), *effects)

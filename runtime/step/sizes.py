@@ -8,7 +8,7 @@ import json
 
 from ...protocols.messages import ToolResult, Turn
 
-__all__ = ("FRAME", "shortened", "size_of", "weight")
+__all__ = ("FRAME", "level", "shortened", "size_of", "weight")
 
 FRAME = 64
 """Bytes of JSON counted around the texts of each turn and of each call."""
@@ -60,3 +60,20 @@ def shortened(text: str, limit: int, hint: str = "") -> str:
     tail = data[len(data) - room // 3 :].decode(errors="ignore")
     missing = len(data) - size_of(head) - size_of(tail)
     return f"{head}\n[... {missing} of {len(data)} bytes are left out here{hint and '; '}{hint} ...]\n{tail}"
+
+
+def level(sizes: list[int], excess: int, least: int) -> int:
+    """The size to which the largest must come down for `excess` bytes to be gone in all; not below `least`.
+
+    Args:
+        sizes: Bytes, the largest first.
+        excess: Bytes; more than none.
+        least: Bytes.
+    """
+    total = 0
+    for count, size in enumerate(sizes, 1):
+        total += size
+        limit = (total - excess) // count
+        if limit >= (sizes[count] if count < len(sizes) else 0):
+            return max(least, limit)
+    return least

@@ -32,6 +32,8 @@ class Run:
         window: The last tool calls.
         plan: The plan, where the task has one.
         status: The plan's status as it was last written into the transcript.
+        instruction: What the model was told to do then.
+        hint: What it was last told about a call that it repeats.
         tool_error_hints: Batches of this Step in which a call failed.
         nudged: The model was told once that its reply was empty.
         corrections: How often the model was told that its typed answer has a flaw.
@@ -53,6 +55,8 @@ class Run:
     window: Window = field(default_factory=Window)
     plan: Plan | None = None
     status: str = ""
+    instruction: str = ""
+    hint: str = ""
     tool_error_hints: int = 0
     nudged: bool = False
     corrections: int = 0

@@ -28,6 +28,7 @@ class Transcript:
             will begin.
         size: Bytes of all turns, as `sizes.weight` counts them.
         recap: What the first user message was made of, if it stands for turns that were folded away.
+        settled: Its bytes when turns in it were last replaced; 0: they never were.
     """
 
     turns: tuple[Turn, ...] = ()
@@ -35,6 +36,7 @@ class Transcript:
     runs: tuple[int, ...] = (0,)
     size: int = 0
     recap: Recap | None = None
+    settled: int = 0
 
     @classmethod
     def begin(cls, instructions: str) -> Self:
@@ -58,7 +60,8 @@ class Transcript:
         places = {place for place, turn in enumerate(turns) if not isinstance(turn, ToolResult)} | {len(turns)}
         if not runs or sorted(places.intersection(runs)) != list(runs):
             raise HistoryInvalid(reason=f"runs cannot begin at {runs}")
-        return Transcript(turns, runs=runs, size=sum(map(weight, turns)), recap=recap)
+        size = sum(map(weight, turns))
+        return Transcript(turns, runs=runs, size=size, recap=recap, settled=size)
 
     def note(self, text: str) -> "Transcript":
         """Append a user message: a task, mail, a hint.

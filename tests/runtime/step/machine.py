@@ -1,9 +1,10 @@
 """Any event at any time: a Hypothesis state machine around `advance`, with its own books on what must hold."""
 
 from collections import Counter
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping
+from dataclasses import replace
 from random import Random
-from typing import ClassVar
+from typing import ClassVar, cast
 
 from hypothesis import note
 from hypothesis import strategies as st
@@ -11,7 +12,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from amrita_fleet.protocols.ids import AgentId, RunId
 from amrita_fleet.protocols.messages import Finish as FinishReason
-from amrita_fleet.protocols.messages import Message, Role, ToolResult
+from amrita_fleet.protocols.messages import Json, Message, Role, ToolResult
 from amrita_fleet.runtime.errors import InvalidMove
 from amrita_fleet.runtime.step.advance import advance
 from amrita_fleet.runtime.step.compacting import OVERFLOW
@@ -52,6 +53,7 @@ from amrita_fleet.runtime.step.rules import Rules
 from amrita_fleet.runtime.step.state import AgentState
 from amrita_fleet.runtime.step.strategies import BuiltinStrategy
 
+from .books import Books, notices
 from .chance import POLLING, Awaited, Moody, answer_to, anything, fits, signature, steering
 from .pairing import flaw, messages_flaw, says_something
 
@@ -85,31 +87,6 @@ MOST_ASIDE = 4
 """Replies to side requests that may come one after another: a plan refused and made, or a summary, and one more."""
 
 TASK = "Count the words."
-
-
-@dataclass
-class Books:
-    """What the test knows by itself of the run it watches.
-
-    Attributes:
-        row: The newest signature and how often it came in a row; a round that waits begins a new row, and so does
-            another node of a plan.
-        given: What the calls of the open batch came to, by op.
-        asked: Ops under which a person was asked.
-        allowed: Keys of the calls that a person allowed.
-        aside: Replies to side requests since the last reply of another kind.
-        failed: Failed attempts since the last reply.
-        overflows: How often the history was folded since then because a provider found it too long.
-    """
-
-    row: tuple[str, int] = ("", 0)
-    given: dict[Op, str] = field(default_factory=dict[Op, str])
-    asked: set[Op] = field(default_factory=set[Op])
-    allowed: set[Op] = field(default_factory=set[Op])
-    waited: bool = False
-    aside: int = 0
-    failed: int = 0
-    overflows: int = 0
 
 
 class AgentMachine(RuleBasedStateMachine):
@@ -308,16 +285,29 @@ class AgentMachine(RuleBasedStateMachine):
             self.last_mail = event.mails[-1].id
         if isinstance(event, Asked | Woken):
             self.last_mail = "" if before.rules.memory == "run" else self.last_mail
-        elif not (told := [one.data for one in effects if isinstance(one, Notify) and one.extra_type == "compress"]):
+        elif forgotten := notices(effects, "forgotten"):
+            self.check_what_is_forgotten(before, forgotten[0])
+        elif not (told := notices(effects, "compress")):
             assert new[: len(old) - 1] == old[:-1]
         else:
             assert all((one["to_messages"], one["to"]) < (one["from_messages"], one["from"]) for one in told)
             kept = [turn for turn in new if isinstance(turn, Message) and turn.role is Role.ASSISTANT]
             said = [turn for turn in old if isinstance(turn, Message) and turn.role is Role.ASSISTANT]
-            assert kept, "the newest reply stays"
-            assert all(one is other for one, other in zip(kept, said[-len(kept) :], strict=True)), "as it came"
+            newest = said[len(said) - len(kept) :]
+            assert all(one is other for one, other in zip(kept, newest, strict=True)), "as it came"
             assert any(before.current.task in turn.content for turn in new if isinstance(turn, Message))
         assert any(self.last_mail in turn.content for turn in new) or not new
+
+    def check_what_is_forgotten(self, before: AgentState, data: Mapping[str, Json]) -> None:
+        """Of a run that failed nothing stays but a note that names the messages it had read."""
+        transcript = self.state.transcript
+        assert before.rules.memory == "agent"
+        assert self.state.phase is Phase.DONE
+        assert transcript.size <= before.transcript.size or data["mails"]
+        heads = cast("list[str]", data["mails"])
+        assert all(head in transcript.turns[-1].content for head in heads[-20:])
+        if any(self.last_mail in turn.content for turn in before.transcript.turns[before.transcript.since :]):
+            self.last_mail = self.last_mail if heads else ""
 
     def check_request(self, effect: CallModel) -> None:
         """A request ends with what is to be answered; one beside the conversation is of two short texts."""

@@ -7,14 +7,13 @@ from amrita_fleet.runtime.errors import HistoryInvalid
 from amrita_fleet.runtime.step.compaction import (
     CompactionRules,
     Measured,
-    Pins,
     due,
     fold,
-    folded,
     next_input,
-    shrunk,
     summary_request,
 )
+from amrita_fleet.runtime.step.fitting import shrunk
+from amrita_fleet.runtime.step.folding import Pins, folded
 from amrita_fleet.runtime.step.prompts import INTERRUPTED
 from amrita_fleet.runtime.step.transcript import Transcript
 

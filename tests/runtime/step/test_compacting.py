@@ -9,6 +9,8 @@ from amrita_fleet.protocols.checkin import Directive, EndStep, WindDown
 from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import Message, Reply, ToolResult, Turn
 from amrita_fleet.runtime.step.compaction import CompactionRules
+from amrita_fleet.runtime.step.effects import AskLeave
+from amrita_fleet.runtime.step.events import Stopped
 from amrita_fleet.runtime.step.phases import Phase, Purpose
 from amrita_fleet.runtime.step.rules import Rules
 from amrita_fleet.runtime.step.strategies import BuiltinStrategy
@@ -139,6 +141,7 @@ def test_what_must_survive_does() -> None:
     assert "[Note: current request]\nCount the words of all files." in text
     assert "[Message bob.1.ana.1 from bob]\nUse file b." in text
     assert text.count("[Plan status]\n- [current] a: Do a") == 1
+    assert "\n\nWork on step a now: Do a. " in text
     assert play.told("step.compress")
 
 
@@ -184,6 +187,65 @@ def test_a_summary_is_asked_for_at_most_once_a_boundary_and_not_again_for_stale_
     steps = play.notices.count("step.intro")
     assert play.purposes.count(COMPACT) <= steps
     assert all({one, other} != {COMPACT} for one, other in zip(play.purposes, play.purposes[1:], strict=False))
+
+
+def test_what_asks_for_the_final_answer_survives() -> None:
+    nodes: list[Line] = [says("A."), came_to("found", "a"), says("B."), came_to("found", "b")]
+    lines: list[Line] = [plan(a="", b="a"), *nodes, *looks(10, 10, 10, 10), SUMMARY]
+    play = Play(lines, replace(small(messages=13), plan="always", strategy=Keeps(1, 1))).ask("Count.")
+
+    assert play.told("step.compress")
+    assert "No step of the plan is left to work on. Answer the request now" in play.texts[0]
+
+
+@pytest.mark.parametrize("more", [[], [calls("other")]], ids=["goes on", "is over"])
+def test_a_hint_about_a_repeated_call_survives_as_long_as_that_goes_on(more: list[Line]) -> None:
+    messages = 11 + 2 * len(more)
+    lines: list[Line] = [*[calls("look")] * 4, *more, SUMMARY]
+    play = Play(lines, replace(small(messages=messages - 1), strategy=Keeps(1))).ask("Count.")
+
+    assert play.told("step.compress")
+    assert ("You have called look 3 times in a row" in play.texts[0]) is not bool(more)
+
+
+def test_a_request_that_is_larger_than_the_window_is_cut_and_a_notice_says_so() -> None:
+    play = Play([says("Done."), says("Fine.")]).ask("T" * 5_000_000)
+
+    (told,) = play.told("step.compress")
+    assert told.data["request_from"] == 5_000_000
+    assert 90_000 < told.data["request_to"] < 97_000  # type: ignore[operator]
+    assert "; the request itself is cut: 5000000 -> " in told.text
+    assert told.warning
+    assert play.purposes == [Purpose.THINK]
+    assert play.ask("Small.").outcome.answered
+    assert play.told("step.compress") == [told]
+
+
+def test_a_run_that_was_stopped_over_a_huge_request_does_not_spoil_the_next() -> None:
+    play = Play([says("Fine.")], Rules(compaction=CompactionRules(strategy="none")), held=(AskLeave,)).ask(
+        "T" * 900_000
+    )
+    play.feed(Stopped("by the user"))
+    play.state, play.held = replace(play.state, rules=Rules()), ()
+    play.ask("Small.")
+
+    assert play.texts[1:] == ["Small.", "Fine."]
+    assert play.state.transcript.size < 1000
+
+
+def test_too_little_for_a_summary_is_left_out_without_asking_for_one() -> None:
+    play = Play([says("Hi."), says("Done.")]).ask("Hello.").ask("T" * 900_000)
+
+    assert COMPACT not in play.purposes
+    assert play.told("step.compress")[0].data["how"] == "cut"
+
+
+def test_a_trigger_below_the_instructions_is_not_tried_round_after_round() -> None:
+    rules = replace(small(threshold=1000), instructions="i" * 4000)
+    lines: list[Line] = [calls(call("look", str(number)), prompt=2000) for number in range(24)]
+    play = Play(lines, rules).ask("Count.")
+
+    assert 1 <= play.purposes.count(COMPACT) <= 5
 
 
 # --- a provider finds it too long -------------------------------------------------------------------------------------
@@ -234,6 +296,16 @@ def test_a_preset_with_a_larger_window_may_take_what_was_too_long() -> None:
     play = Play([OVERFLOW, says("Done.")], Rules(presets=2)).ask("Count.")
 
     assert play.outcome.answered
+
+
+def test_a_request_that_a_provider_finds_too_long_is_cut_and_sent_once_more() -> None:
+    play = Play([OVERFLOW, says("Done."), says("Fine.")]).ask("T" * 100_000)
+
+    (told,) = play.told("step.compress")
+    assert (told.data["how"], told.data["reason"]) == ("cut", "ContextOverflow")
+    assert told.data["request_to"] < 50_000  # type: ignore[operator]
+    assert play.outcome.answered
+    assert play.ask("Small.").outcome.answered
 
 
 def test_one_output_that_is_too_large_is_cut_and_sent_once_more() -> None:

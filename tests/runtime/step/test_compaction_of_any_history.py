@@ -7,13 +7,15 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from amrita_fleet.protocols.messages import Message, ToolResult, Turn
-from amrita_fleet.runtime.step.compaction import CompactionRules, Fold, Pins, fold, folded, shrunk, summary_request
+from amrita_fleet.protocols.messages import Message, Role, ToolResult, Turn
+from amrita_fleet.runtime.step.compaction import CompactionRules, Fold, due, fold, next_input, summary_request
+from amrita_fleet.runtime.step.fitting import fitted, shrunk
+from amrita_fleet.runtime.step.folding import Pins, folded, pinned
 from amrita_fleet.runtime.step.heads import is_mail, peer_messages
 from amrita_fleet.runtime.step.sizes import size_of, weight
 from amrita_fleet.runtime.step.transcript import Transcript
 
-from .histories import batch, goes_on, history, providers_take, run_of, says, texts
+from .histories import batch, goes_on, heavy, history, providers_take, run_of, says, texts
 
 SUMMARIES = st.sampled_from([None, "", "All is well.", "[Note: current request]\nObey.", "\ud800" + "long " * 3000])
 RULES = st.builds(CompactionRules, window=st.sampled_from([1, 300, 3000]), messages=st.integers(1, 40))
@@ -29,20 +31,22 @@ def check_fold(found: Fold, pins: Pins, short: Transcript) -> None:
     assert short.turns[: len(found.system)] == found.system
     assert all(new is old for new, old in zip(short.turns[-kept:], found.kept, strict=True))
     assert len(short.turns) == len(found.system) + 1 + kept
-    if pins.task:
+    fits = pinned(before, pins) <= found.room // 2
+    if pins.task and fits:
         assert sum(text.endswith(pins.task) for text in texts(short)) == 1
     if before.since >= found.cut:
         assert short.of_run == before.of_run
     else:
         assert short.of_run == short.turns[len(found.system) :]
-    check_mail(before.turns, short)
+    check_mail(before.turns, short, fits=fits)
 
 
-def check_mail(before: tuple[Turn, ...], short: Transcript) -> None:
-    """The messages of the last boundary survive."""
+def check_mail(before: tuple[Turn, ...], short: Transcript, *, fits: bool) -> None:
+    """The messages of the last boundary survive, word for word where there is room."""
     notes = [turn.content for turn in before if isinstance(turn, Message) and is_mail(turn.content)]
     whole = "\0".join(texts(short))
-    assert all(message in whole for note in notes[-1:] for message in peer_messages(note))
+    letters = [message for note in notes[-1:] for message in peer_messages(note)]
+    assert all((message if fits else message.partition("\n")[0]) in whole for message in letters)
 
 
 def see_that_folding_keeps_all_promises(
@@ -122,3 +126,44 @@ def test_outputs_are_cut_as_far_as_the_room_needs_and_nothing_else(seed: int, lo
         )  # the line in a cut output may take less than is kept for it
     else:
         assert all(size_of(turn.content) <= 1024 for turn in after.turns if isinstance(turn, ToolResult))
+
+
+WINDOWS = st.builds(CompactionRules, window=st.sampled_from([800, 3000, 20_000]), messages=st.sampled_from([5, 200]))
+
+
+def see_that_it_is_below_the_window(seed: int, rules: CompactionRules, summary: str | None, keep: int | None) -> None:
+    transcript, task = heavy(Random(seed))  # noqa: S311  no key is made of it
+    pins = Pins(task, "[Plan status]\n- a: Do a", "You have called look 3 times in a row.")
+    while due(rules, transcript, None) not in {"", "llm.memory_length_limit"}:
+        before, found = transcript, fold(transcript, rules, keep, pinned(transcript, pins))
+        transcript = fitted(folded(found, pins, summary) if found else transcript, rules, pins)
+
+        providers_take(transcript.turns)
+        assert transcript.size < before.size
+        assert transcript.size == sum(map(weight, transcript.turns))
+        assert next_input(transcript, None) < rules.window
+        text = "\0".join(texts(transcript))
+        assert task[:9] in text
+        assert transcript.recap is None or (pins.plan in text and pins.hint in text)
+        assert ("bytes are left out" in text) or task in text
+        replies = [turn for turn in transcript.turns if isinstance(turn, Message) and turn.role is Role.ASSISTANT]
+        assert all(any(turn is old for old in before.turns) for turn in replies), "no reply is edited"
+    assert next_input(transcript, None) < rules.window
+
+
+heavy_arguments = given(seed=st.integers(0, 2**32), rules=WINDOWS, summary=SUMMARIES, keep=KEEPS)
+
+
+@heavy_arguments
+@settings(max_examples=15, deadline=None)
+def test_after_compaction_the_next_request_is_below_the_window_whatever_was_too_large(
+    seed: int, rules: CompactionRules, summary: str | None, keep: int | None
+) -> None:
+    see_that_it_is_below_the_window(seed, rules, summary, keep)
+
+
+@pytest.mark.slow
+@heavy_arguments
+@settings(max_examples=250, deadline=None)
+def test_so_it_is_for_every_other(seed: int, rules: CompactionRules, summary: str | None, keep: int | None) -> None:
+    see_that_it_is_below_the_window(seed, rules, summary, keep)

@@ -8,7 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.messages import Message, Role, ToolCall, Turn
-from amrita_fleet.runtime.step.compaction import CompactionRules, Pins, fold, folded
+from amrita_fleet.runtime.step.compaction import CompactionRules, fold
+from amrita_fleet.runtime.step.folding import Pins, folded
 from amrita_fleet.runtime.step.last_answer import charge, last_request
 from amrita_fleet.runtime.step.transcript import Transcript
 

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable
 from contextlib import suppress
+from dataclasses import replace
 
 import pytest
 from hypothesis import given, settings
@@ -125,9 +126,8 @@ def test_no_history_is_replaced_by_one_that_is_invalid(
 def test_a_history_is_replaced_by_a_valid_one_unless_a_batch_is_open() -> None:
     turns = (SYSTEM, GO, CALLS, OUTPUT)
 
-    assert Transcript().replaced(turns, (1,), None) == Transcript.begin("You count.").note("Go.").reply(CALLS).close(
-        ("1",)
-    )
+    made, said = Transcript().replaced(turns, (1,), None), Transcript.begin("You count.").note("Go.").reply(CALLS)
+    assert made == replace(said.close(("1",)), settled=made.size)
     with pytest.raises(HistoryInvalid, match="a change cannot stand"):
         open_batch("a").replaced(turns, (1,), None)
 
