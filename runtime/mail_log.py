@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from ..protocols.codec import decode, decode_batch, encode, encode_batch, encode_verdicts
 from ..protocols.errors import DecodeError, FleetError
 from ..protocols.ids import MessageId
-from ..protocols.mail import Envelope, ReceiptState, Verdict
+from ..protocols.mail import Envelope, Receipt, ReceiptState, Verdict
 from .errors import RecordInvalid
 from .inbox import Inbox
 from .journal.stream_writer import StreamWriter
@@ -145,6 +145,6 @@ def restore(mailbox: Mailbox, record: Record) -> None:
 def end(mailbox: Mailbox, one: Taken | Lost) -> None:
     """Take one message out of a mailbox, as it was in an earlier life."""
     if isinstance(one, Taken):
-        mailbox.consume((one.message,), one.run, one.step)
+        mailbox.restore_end(Receipt(one.message, mailbox.owner, ReceiptState.CONSUMED, None, one.run, one.step))
     else:
-        mailbox.lose(one.message, one.refusal)
+        mailbox.restore_end(Receipt(one.message, mailbox.owner, ReceiptState.DEAD, one.refusal))

@@ -32,7 +32,8 @@ class WholeWork:
         try:
             return await asyncio.shield(task)
         except asyncio.CancelledError:
-            if task.cancelled():
+            caller = asyncio.current_task()
+            if task.cancelled() and not (caller and caller.cancelling()):
                 raise GivenUp("nobody does this any more") from None
             raise
 

@@ -166,11 +166,6 @@ class Mailbox:
         self.consumed += len(removed)
         return removed
 
-    def lose(self, message: MessageId, refusal: Refusal) -> None:
-        """Have a message be a dead letter, as in an earlier life; one that does not wait is passed over."""
-        if message in self._waiting:
-            self._end(message, Fate(ReceiptState.DEAD, refusal))
-
     def receipt(self, message: MessageId) -> Receipt | None:
         """What became of a message; None when it never came or is no longer remembered."""
         if message in self._waiting:
@@ -200,6 +195,22 @@ class Mailbox:
         heard.order = max(heard.order, (envelope.incarnation, envelope.seq))
         if envelope.id not in self._waiting and envelope.id not in self._fates:
             self._store(envelope, envelope.size)
+
+    def restore_end(self, end: Receipt) -> None:
+        """Have a message be consumed or dead as in an earlier life.
+
+        It may never have waited here: an earlier life read it, and died before it had answered the sender, who will
+        send it again.
+        """
+        if end.id in self._fates:
+            return
+        fate = Fate(end.state, end.refusal, end.run, end.step)
+        if end.id in self._waiting:
+            self._end(end.id, fate)
+        else:
+            self._remember(end.id, fate)
+            self.accepted += 1
+        self.consumed += end.state is ReceiptState.CONSUMED
 
     def close(self, refusal: Refusal) -> tuple[Envelope, ...]:
         """Refuse all further mail with `refusal`, for good; a mailbox closed before keeps its reason.
