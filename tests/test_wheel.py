@@ -65,6 +65,14 @@ def test_the_wheel_holds_every_scenario_of_the_simulator(wheel: frozenset[str]) 
     assert sorted(scenarios - wheel) == []
 
 
+def test_the_wheel_holds_the_documents_that_the_command_explains_from(wheel: frozenset[str]) -> None:
+    link = ROOT / "src" / "amrita_fleet" / "docs"
+    assert link.is_symlink() and link.readlink() == Path("..", "..", "docs")
+    documents = {f"amrita_fleet/docs/{path.name}" for path in ROOT.glob("docs/*.md")}
+    assert documents
+    assert sorted(documents - wheel) == []
+
+
 def test_the_wheel_brings_the_command_and_the_licence(wheel: frozenset[str]) -> None:
     endings = ("dist-info/entry_points.txt", "dist-info/licenses/LICENSE")
     assert all(any(name.endswith(ending) for name in wheel) for ending in endings)

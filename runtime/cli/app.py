@@ -13,7 +13,7 @@ from typing import Annotated, cast
 import typer
 
 from ...protocols.errors import FleetError
-from . import approvals, approve, demo, doctor, ps, refuse, run, send, simulate, stop
+from . import approvals, approve, demo, doctor, explain, ps, refuse, run, send, simulate, stop
 from .console import complain, print_json
 from .errors import Interrupted
 from .status import NAME, Status, status_of
@@ -33,6 +33,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (approve.approve, approve.EPILOG),
     (refuse.refuse, refuse.EPILOG),
     (doctor.doctor, doctor.EPILOG),
+    (explain.explain, explain.EPILOG),
     (simulate.simulate, simulate.EPILOG),
 )
 """Each command with what stands below its help: an example and the exit statuses."""
@@ -59,8 +60,8 @@ def main() -> None:
 def run_command(arguments: Sequence[str]) -> int:
     """Run one command and give its exit status.
 
-    What goes wrong is said in one sentence on standard error, with the place in the documents that tells more, and
-    where `--json` was typed on standard output as well.
+    What goes wrong is said in one sentence on standard error, with the command that tells more, and where `--json` was
+    typed on standard output as well, with the place in the documents.
     """
     settings = Settings()
     command = typer.main.get_command(build())
@@ -70,10 +71,11 @@ def run_command(arguments: Sequence[str]) -> int:
         if settings.debug:
             logging.getLogger(__name__).debug("the command failed", exc_info=error)
         sentence, status = ending(error)
-        see = error.help if isinstance(error, FleetError) and not isinstance(error, Interrupted) else ""
-        complain(sentence, see)
+        known = error if isinstance(error, FleetError) and not isinstance(error, Interrupted) else None
+        complain(sentence, f"{NAME} explain {type(known).__name__}" if known else "")
         if "--json" in takewhile(lambda argument: argument != "--", arguments):
-            print_json({"error": " ".join(sentence.split()), "status": status, "help": see})
+            place = known.help if known else ""
+            print_json({"error": " ".join(sentence.split()), "status": status, "help": place})
     return int(status or Status.OK)
 
 

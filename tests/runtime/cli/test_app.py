@@ -31,7 +31,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         assert out == ""
         said, *see = err.splitlines()
         assert said.startswith("amrita-fleet: ")
-        assert all(line.startswith("See docs/troubleshooting.md#") for line in see)
+        assert all(line.startswith("See amrita-fleet explain ") for line in see)
         assert len(see) <= 1
         return status, said.removeprefix("amrita-fleet: ")
 
@@ -55,7 +55,8 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         (("send", "lead"), "Missing argument"),
         (
             ("fly",),
-            "No such command 'fly'. There are demo, run, ps, send, stop, approvals, approve, refuse, doctor, simulate.",
+            "No such command 'fly'. There are demo, run, ps, send, stop, approvals, approve, refuse, doctor, explain, "
+            "simulate.",
         ),
         (("stpo",), "No such command 'stpo'. Did you mean 'stop'?"),
         (("stop", "ana", "--all"), "Name the agents to stop or give --all, not both."),
@@ -73,31 +74,32 @@ def test_what_was_typed_wrongly_is_told_with_status_2(
 
 
 @pytest.mark.parametrize(
-    ("arguments", "sentence", "see"),
+    ("arguments", "sentence", "place", "see"),
     [
         (
             ("demo", "no/such/folder", "--json"),
             "The folder 'no/such/folder' cannot be counted: it does not exist.",
             "docs/troubleshooting.md#folderunusable",
+            "See amrita-fleet explain FolderUnusable\n",
         ),
-        (("ps", "--json", "--fast"), "No such option: --fast", ""),
+        (("ps", "--json", "--fast"), "No such option: --fast", "", ""),
     ],
     ids=["an error of ours", "a misspelt option"],
 )
 def test_a_program_that_asked_for_json_gets_the_error_as_json(
-    arguments: tuple[str, ...], sentence: str, see: str, capsys: pytest.CaptureFixture[str]
+    arguments: tuple[str, ...], sentence: str, place: str, see: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert app.run_command(arguments) == Status.BAD_INPUT
     out, err = capsys.readouterr()
     told = json.loads(out)
     assert told["error"].startswith(sentence)
-    assert (told["status"], told["help"]) == (2, see)
-    assert err == f"amrita-fleet: {told['error']}\n" + (f"See {see}\n" if see else "")
+    assert (told["status"], told["help"]) == (2, place)
+    assert err == f"amrita-fleet: {told['error']}\n{see}"
 
 
 def test_an_error_of_ours_is_followed_by_the_place_that_tells_more(capsys: pytest.CaptureFixture[str]) -> None:
     app.run_command([*RUN, "--protocol", "klingon"])
-    assert capsys.readouterr().err.endswith("\nSee docs/troubleshooting.md#undefinedadapter\n")
+    assert capsys.readouterr().err.endswith("\nSee amrita-fleet explain UndefinedAdapter\n")
 
 
 def test_a_text_that_reads_like_the_option_asks_for_no_json(complaint: Complain) -> None:

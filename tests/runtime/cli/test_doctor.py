@@ -50,7 +50,7 @@ async def complaint(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     out, err = capsys.readouterr()
     said, see = err.splitlines()
     assert (status, out) == (Status.BAD_INPUT, "")
-    assert see.startswith("See docs/troubleshooting.md#")
+    assert see.startswith("See amrita-fleet explain ")
     return said.removeprefix("amrita-fleet: ")
 
 
@@ -208,11 +208,11 @@ def test_a_preset_file_that_cannot_work_is_told_with_status_2(
     out, err = capsys.readouterr()
     assert (out, err.count("\n")) == ("", 2)
     assert err.startswith(f"amrita-fleet: {sentence}")
-    assert err.splitlines()[-1].startswith("See docs/troubleshooting.md#")
+    assert err.splitlines()[-1].startswith("See amrita-fleet explain ")
 
 
 def test_a_preset_file_that_does_not_exist_is_told_with_status_2(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run_command(["doctor", "--preset", "no/such/preset.yaml"]) == Status.BAD_INPUT
     said, see = capsys.readouterr().err.splitlines()
     assert said == "amrita-fleet: The preset file 'no/such/preset.yaml' cannot be used: No such file or directory."
-    assert see == "See docs/troubleshooting.md#presetfileinvalid"
+    assert see == "See amrita-fleet explain PresetFileInvalid"

@@ -100,7 +100,7 @@ def test_what_is_not_there_is_told(address: str, arguments: tuple[str, ...], sta
     said, see = done.stderr.splitlines()
     assert said.startswith("amrita-fleet: ")
     assert said.endswith(sentence)
-    assert see.startswith("See docs/troubleshooting.md#")
+    assert see.startswith("See amrita-fleet explain ")
 
 
 @pytest.mark.parametrize("command", ["ps", "demo"])
@@ -111,4 +111,4 @@ def test_a_ray_that_is_not_there_is_told(command: str, tmp_path: Path) -> None:
     assert done.returncode == Status.FAILED
     said, see = done.stderr.splitlines()
     assert "nothing answers at 127.0.0.1:9" in said
-    assert see == "See docs/troubleshooting.md#systemunavailable"
+    assert see == "See amrita-fleet explain SystemUnavailable"
