@@ -7,13 +7,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amrita_fleet.protocols.ids import RunId
+from amrita_fleet.protocols.ids import AgentId, RunId
+from amrita_fleet.protocols.providers.scripted import say, scripted
+from amrita_fleet.runtime.agent import Agent
 from amrita_fleet.runtime.clock import settle
 from amrita_fleet.runtime.control import Control, Relay
 from amrita_fleet.runtime.errors import PeerUnreachable
+from amrita_fleet.runtime.local import LocalSystem
 from amrita_fleet.runtime.run_suspensions import RunSuspensions
 from amrita_fleet.runtime.stream_errors import SuspendTimedOut, SuspensionRefused
 from amrita_fleet.runtime.suspension import Stand, Suspension
+from amrita_fleet.runtime.system import SpawnOrder
 
 pytestmark = pytest.mark.anyio
 
@@ -203,6 +207,21 @@ async def test_who_stops_waiting_to_be_told_does_not_stop_the_telling() -> None:
     pair.relay.serve(RUN)
     await pair.relay.carried
     assert not pair.agent.asked(RUN)
+
+
+async def test_a_request_of_which_nobody_is_left_ends_with_its_run() -> None:
+    system, ana = LocalSystem("f", None), AgentId("ana")
+    await system.open()
+    try:
+        await system.spawn((SpawnOrder(ana, Agent(preset=scripted(say("done")))),), lambda _ready, _of: None)
+        stand = Stand("mine", ("tool",))
+        run = await system.start(ana, "go", None, stand=stand)
+        waiting = asyncio.create_task(system.control(ana).suspend(run, stand, timeout=10))
+        assert (await system.outcome(ana, run)).text == "done"
+        with pytest.raises(SuspensionRefused, match="its run is over"):
+            await waiting
+    finally:
+        await system.close()
 
 
 @given(st.lists(st.sampled_from(["ask", "resume", "forget", "work", "wait", "begin", "serve"]), max_size=20))

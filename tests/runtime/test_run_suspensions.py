@@ -24,7 +24,7 @@ def suspensions() -> RunSuspensions:
 
 
 def asked(agent: RunSuspensions, run: RunId, token: str, *tags: str) -> "asyncio.Task[str]":
-    return asyncio.create_task(agent.reached(run, Stand(token, tags), None))
+    return asyncio.create_task(agent.reached(run, Stand(token, tags), timeout=10))
 
 
 def work(agent: RunSuspensions, run: RunId, tag: str) -> "asyncio.Task[None]":
@@ -82,7 +82,7 @@ async def test_the_same_token_is_the_same_request() -> None:
     agent.withdraw("a")
     await standing
     with pytest.raises(SuspendTimedOut):
-        await agent.reached(ONE, Stand("c"), 0.001)
+        await agent.reached(ONE, Stand("c"), timeout=0.001)
     assert not agent.asked(ONE)
 
 
@@ -105,7 +105,7 @@ async def test_the_end_of_a_run_ends_its_suspension_and_no_other_ones() -> None:
 
 async def test_a_run_that_is_over_or_unknown_is_not_suspended() -> None:
     with pytest.raises(SuspensionRefused, match="its run is over"):
-        await suspensions().reached(OVER, Stand("a"), None)
+        await suspensions().reached(OVER, Stand("a"), timeout=10)
 
 
 async def test_closing_releases_every_run_for_good() -> None:
@@ -120,7 +120,7 @@ async def test_closing_releases_every_run_for_good() -> None:
         await second
     for run in RUNS:
         with pytest.raises(SuspensionRefused, match="the agent has stopped"):
-            await agent.reached(run, Stand("c"), None)
+            await agent.reached(run, Stand("c"), timeout=10)
     with pytest.raises(SuspensionRefused, match="the agent has stopped"):
         agent.ask(RunId("ana.1.3"), Stand("d"))
 

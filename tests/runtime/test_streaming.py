@@ -82,7 +82,7 @@ async def test_a_stream_whose_texts_have_a_reader_is_refused_before_anything_run
 
 
 async def test_a_stream_whose_run_could_not_begin_is_closed_whatever_the_reason(
-    monkeypatch: pytest.MonkeyPatch,
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     async def unreachable(_self: LocalSystem, _after: int, _wait: float) -> tuple[Notice, ...]:
         raise PeerUnreachable(agent="supervisor", reason="it is away")
@@ -98,6 +98,7 @@ async def test_a_stream_whose_run_could_not_begin_is_closed_whatever_the_reason(
             await refused(fleet, PeerUnreachable, "ana")
         assert (await fleet.statuses())[0].step == 0
     await refused(fleet, FleetClosed, "ana")
+    assert not [record for record in caplog.records if record.levelno >= logging.WARNING]
 
 
 async def refused(fleet: Fleet, error: type[FleetError], agent: object, *given: object) -> None:
