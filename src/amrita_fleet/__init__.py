@@ -73,6 +73,7 @@ if TYPE_CHECKING:
     from .runtime.errors import PeerUnreachable as PeerUnreachable
     from .runtime.errors import PlanInvalid as PlanInvalid
     from .runtime.errors import QueueFull as QueueFull
+    from .runtime.errors import RecordInvalid as RecordInvalid
     from .runtime.errors import RunError as RunError
     from .runtime.errors import RunUnknown as RunUnknown
     from .runtime.errors import SelfAddressed as SelfAddressed
@@ -191,6 +192,7 @@ __all__ = (
     "QuotaSpent",
     "Receipt",
     "ReceiptState",
+    "RecordInvalid",
     "Refusal",
     "RefuseCall",
     "ReplaceOutput",
@@ -299,6 +301,7 @@ _HOMES = {
         "PeerUnreachable",
         "PlanInvalid",
         "QueueFull",
+        "RecordInvalid",
         "RunError",
         "RunUnknown",
         "SelfAddressed",
