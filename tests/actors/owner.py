@@ -2,15 +2,9 @@
 
 import asyncio
 import sys
-from pathlib import Path
 
-sys.path.insert(0, str(Path(__file__).resolve().parents[2] / "src"))
-
-from amrita_fleet import Agent, tool
-from amrita_fleet.actors.system import open_system
-from amrita_fleet.protocols.ids import AgentId
+from amrita_fleet import Agent, Fleet, tool
 from amrita_fleet.protocols.providers.scripted import call, scripted
-from amrita_fleet.runtime.system import SpawnOrder
 
 
 async def own(address: str, journal: str, port: int) -> None:
@@ -23,13 +17,10 @@ async def own(address: str, journal: str, port: int) -> None:
         writer.write(f"{name}\n".encode())
         return (await reader.readline()).decode().strip()
 
-    ana = AgentId("ana")
-    system = open_system("owned", None, address, journal)
-    await system.open()
-    order = SpawnOrder(ana, Agent(preset=scripted(call("gate", name="one")), tools=(gate,)))
-    await system.spawn((order,), lambda _ready, _ordered: None)
-    await system.start(ana, "go", None)
-    await asyncio.Event().wait()
+    async with Fleet("owned", address=address, journal=journal) as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=scripted(call("gate", name="one")), tools=(gate,)), ["ana"])
+        await ana.start("go")
+        await asyncio.Event().wait()
 
 
 if __name__ == "__main__":
