@@ -6,7 +6,7 @@ journal, the recipient with its mailbox, the sender by sending again what it was
 
 import asyncio
 from collections import deque
-from collections.abc import Coroutine, Iterator
+from collections.abc import Coroutine, Generator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, TypeVar
@@ -138,6 +138,8 @@ class Recipient:
                     return ()
                 self.inbox.consume(ids, self.state.current.id, self.state.step)
                 self.log.consumed(ids, self.state.current.id, self.state.step)
+            case _:
+                pass
         return ()
 
     async def stop(self) -> None:
@@ -260,7 +262,7 @@ class DurableChannel(RuleBasedStateMachine):
         self.do(self.bob.open())
 
     @contextmanager
-    def killing(self, kill: str) -> Iterator[None]:
+    def killing(self, kill: str) -> Generator[None]:
         """Do something during which the recipient may die at its first record."""
         self.journal.kill = kill
         try:
@@ -309,21 +311,14 @@ class DurableChannel(RuleBasedStateMachine):
         seen(f"dead letters: {bool(dead)}")
 
 
-@pytest.fixture
-def short_lived_records(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Snapshots come often."""
-    monkeypatch.setattr("amrita_fleet.runtime.mail_log.SNAPSHOT_RECORDS", 5)
-    monkeypatch.setattr("amrita_fleet.runtime.recorder.SNAPSHOT_STEPS", 2)
-
-
-@pytest.mark.usefixtures("short_lived_records")
+@pytest.mark.usefixtures("snapshots_come_often")
 def test_accepted_mail_is_read_once_or_is_one_dead_letter_whoever_dies() -> None:
     run_state_machine_as_test(DurableChannel, settings=settings(stateful_step_count=30))
 
 
 @pytest.mark.slow
 @pytest.mark.timeout(600)
-@pytest.mark.usefixtures("short_lived_records")
+@pytest.mark.usefixtures("snapshots_come_often")
 def test_that_holds_over_thousands_of_histories() -> None:
     run_state_machine_as_test(
         DurableChannel, settings=settings(max_examples=2_000, stateful_step_count=50, deadline=None, print_blob=True)

@@ -1,0 +1,10 @@
+"""What tests of the runtime share."""
+
+import pytest
+
+
+@pytest.fixture
+def snapshots_come_often(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that a short life has some."""
+    monkeypatch.setattr("amrita_fleet.runtime.mail_log.SNAPSHOT_RECORDS", 3)
+    monkeypatch.setattr("amrita_fleet.runtime.recorder.SNAPSHOT_STEPS", 2)
