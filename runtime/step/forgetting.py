@@ -10,7 +10,7 @@ from ...protocols.messages import Message, Role, Turn
 from ...protocols.notices import NoticeType
 from .compaction import is_note, is_reply, start_of
 from .effects import Notify
-from .heads import FROM_RUNTIME, peer_messages
+from .heads import LEFT_OUT, peer_messages
 from .recap import Recap
 from .state import AgentState
 from .transcript import Transcript
@@ -25,8 +25,6 @@ SPOILING = frozenset({REFUSED, "ContextOverflow"})
 
 NAMED = 20
 """How many messages the note names, the newest."""
-
-LEFT_OUT = f"{FROM_RUNTIME}\nA request failed and is left out, and so are these messages that came with it:"
 
 
 def spoiled(state: AgentState, kind: str) -> bool:
@@ -50,7 +48,7 @@ def forget(state: AgentState, kind: str) -> tuple[AgentState, tuple[Notify, ...]
     turns, recap = transcript.turns[:place], transcript.recap
     heads = [head for turn in transcript.turns[place:] if is_note(turn) for head in named(turn.content)]
     if recap is not None and place == start:  # it tells of the run as well as of what was before it
-        heads, recap = [*map(first_line, recap.mails), *heads], remembered(recap)
+        heads, recap = [*(head for mail in recap.mails for head in named(mail)), *heads], remembered(recap)
         turns = turns if recap is None else (*turns, Message(Role.USER, recap.text))
     runs = tuple(began for began in transcript.runs if began < len(turns)) or (start,)
     if heads:
@@ -66,12 +64,7 @@ def named(note: str) -> tuple[str, ...]:
     """The messages that a note holds, or names because it stands for them, by the line above each."""
     if note.startswith(LEFT_OUT):
         return tuple(line.removeprefix("- ") for line in note.splitlines() if line.startswith("- "))
-    return tuple(map(first_line, peer_messages(note)))
-
-
-def first_line(mail: str) -> str:
-    """The line that says whose message it is."""
-    return mail.partition("\n")[0]
+    return tuple(mail.partition("\n")[0] for mail in peer_messages(note))
 
 
 def beginning(transcript: Transcript, kind: str) -> int:

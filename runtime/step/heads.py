@@ -3,10 +3,13 @@
 import re
 from unicodedata import category, normalize
 
-__all__ = ("FROM_RUNTIME", "guarded", "is_mail", "peer_messages")
+__all__ = ("FROM_RUNTIME", "LEFT_OUT", "guarded", "is_mail", "peer_messages")
 
 FROM_RUNTIME = "[Note from the runtime]"
 """The head of what the runtime itself writes to an agent."""
+
+LEFT_OUT = f"{FROM_RUNTIME}\nA request failed and is left out, and so are these messages that came with it:"
+"""How a note begins that names messages whose words are not kept."""
 
 FROM_PEER = "[Message "
 """How the head of a peer's message begins."""
@@ -35,6 +38,11 @@ def is_mail(note: str) -> bool:
 
 
 def peer_messages(note: str) -> tuple[str, ...]:
-    """The messages of peers that a note of mail holds, each with its head, word for word; none of another note."""
+    """The messages of peers that a note of mail holds, each with its head, word for word; none of another note.
+
+    A note that only names messages is kept as they would be.
+    """
+    if note.startswith(LEFT_OUT):
+        return (note,)
     parts = NEXT_HEAD.split(note) if is_mail(note) else []
     return tuple(part for part in parts if part.startswith(FROM_PEER))

@@ -1,7 +1,10 @@
 """A run that failed because of its request leaves nothing behind that would fail the next."""
 
+from dataclasses import replace
+
 import pytest
 
+from amrita_fleet.runtime.step.compaction import CompactionRules
 from amrita_fleet.runtime.step.events import Stopped
 from amrita_fleet.runtime.step.phases import Purpose
 from amrita_fleet.runtime.step.prompts import GIVE_UP
@@ -116,3 +119,13 @@ def test_of_a_folded_run_what_was_before_it_stays() -> None:
     assert "Look at all" not in "".join(play.texts)
     assert "bob.1.ana.1 from bob" in play.texts[-1]
     assert play.ask("Small.").outcome.answered
+
+
+def test_a_note_that_names_messages_survives_compaction() -> None:
+    play = Play([REFUSED, *(calls(call("a", str(number))) for number in range(4)), says(""), says("Fine.")])
+    play.mailbox.append(mail("The secret word."))
+    play.state = replace(play.state, rules=Rules(rounds=99, compaction=CompactionRules(messages=8)))
+    play.ask("Look.").ask("Again.")
+
+    assert play.told("step.compress")
+    assert "so are these messages that came with it:\n- [Message bob.1.ana.1 from bob]" in play.texts[0]
