@@ -9,6 +9,7 @@ import asyncio
 import json
 import os
 import sys
+from typing import Any, cast
 
 from ray.cluster_utils import Cluster
 
@@ -67,6 +68,6 @@ if __name__ == "__main__":
     cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
     del os.environ[FAILURES]
     try:
-        asyncio.run(main(sys.argv[1], int(sys.argv[2]), cluster.address))
+        asyncio.run(main(sys.argv[1], int(sys.argv[2]), str(cluster.address)))
     finally:
-        cluster.shutdown()
+        cast("Any", cluster).shutdown()

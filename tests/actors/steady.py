@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 from uuid import uuid4
 
 import ray
@@ -40,7 +40,7 @@ def steady(*moves: Move, before: Callable[[int], None] = lambda _: None) -> Mode
             return (name,)
 
         @classmethod
-        def direct(cls, _: ModelPreset) -> Provider:
+        def direct(cls, preset: ModelPreset) -> Provider:  # noqa: ARG003
             return SteadyProvider(scripted(*moves))
 
     return ModelPreset(model="steady", protocol=name)
@@ -65,7 +65,7 @@ def pid_of(fleet: Fleet, name: str) -> int:
     """The process of an actor, as Ray knows it."""
     from ray._private.state import actors
 
-    return int(actors(handle(fleet, name)._actor_id.hex())["Pid"])  # noqa: SLF001
+    return int(cast("Any", actors)(handle(fleet, name)._actor_id.hex())["Pid"])  # noqa: SLF001
 
 
 async def until(fleet: Fleet, wanted: Callable[[Notice], bool], after: int = 0) -> list[Notice]:

@@ -12,8 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from amrita_fleet import SystemUnavailable
-from amrita_fleet.actors.connection import LOCAL, RUNNING, choose, ensure_token, probe
+from amrita_fleet import ArgumentInvalid, SystemUnavailable
+from amrita_fleet.actors.connection import LOCAL, RUNNING, check_single, choose, ensure_token, probe
 
 pytestmark = pytest.mark.ray
 
@@ -62,9 +62,20 @@ def test_a_server_that_is_no_ray_is_told_from_one_that_is(listener: socket.socke
 
 
 @pytest.mark.parametrize("given", ["nonsense", "host", "host:port", ":6379", "ray://host:10001", "http://host:8265"])
-def test_an_address_that_is_none_is_answered_with_one_that_would_be(given: str) -> None:
-    with pytest.raises(SystemUnavailable, match=r"as in 10\.0\.0\.1:6379"):
-        probe(given)
+def test_an_address_that_is_none_is_answered_with_one_that_would_be(
+    given: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with pytest.raises(ArgumentInvalid, match=r"'address' cannot be used: .* as in 10\.0\.0\.1:6379"):
+        choose(given, LOCAL)
+    monkeypatch.setenv("RAY_ADDRESS", given)
+    with pytest.raises(ArgumentInvalid, match="'RAY_ADDRESS' cannot be used"):
+        choose(None, LOCAL)
+
+
+def test_nobody_chooses_between_several_clusters(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ray._private.services.find_gcs_addresses", lambda: {"10.0.0.1:2", "10.0.0.1:1"})
+    with pytest.raises(SystemUnavailable, match=r"several clusters .* 10\.0\.0\.1:1, 10\.0\.0\.1:2: name one"):
+        check_single()
 
 
 @pytest.mark.parametrize(

@@ -8,6 +8,7 @@ import subprocess
 import sys
 import tempfile
 from pathlib import Path
+from typing import Any, cast
 
 import pytest
 from ray.util import list_named_actors
@@ -25,7 +26,6 @@ pytestmark = [pytest.mark.anyio, pytest.mark.ray, pytest.mark.slow, pytest.mark.
 
 
 OWNER = Path(__file__).with_name("owner.py")
-CHAOS = Path(__file__).with_name("chaos.py")
 ENVIRONMENT = {"PYTHONPATH": str(Path(__file__).resolve().parents[2] / "src")}
 
 LOST = {"num_failures": -1, "req_failure_prob": 15, "resp_failure_prob": 15, "in_flight_failure_prob": 0}
@@ -41,7 +41,7 @@ def journal(tmp_path: Path) -> Path:
 async def gone(namespace: str) -> None:
     """Wait until Ray has no actor of a fleet."""
     async with asyncio.timeout(30):
-        while namespace in [each["namespace"] for each in list_named_actors(all_namespaces=True)]:  # noqa: ASYNC110
+        while namespace in [each["namespace"] for each in cast("Any", list_named_actors)(all_namespaces=True)]:  # noqa: ASYNC110
             await asyncio.sleep(0.05)
 
 
@@ -215,20 +215,42 @@ async def test_a_fleet_whose_owner_was_killed_goes_on_in_another_process(journal
 @pytest.mark.timeout(400)
 def test_no_message_is_lost_doubled_or_reordered_while_calls_get_lost(tmp_path: Path) -> None:
     count = 250
+    failing = {"RAY_testing_rpc_failure": json.dumps(FAILURES)}
+    found = other_cluster("chaos.py", str(tmp_path / "journal.sqlite"), str(count), **failing)
+    letters = [f"letter {number}" for number in range(count)]
+    assert found["consumed"] == dict.fromkeys(("ana", "bob", "cyd", "dan"), 3 * count)
+    assert all(heard == letters for senders in found["heard"].values() for heard in senders.values())
+    assert [len(senders) for senders in found["heard"].values()] == [3] * 4
+    assert found["again"], "no answer was lost: the failures were not injected"
+
+
+@pytest.mark.parametrize("how", ["removed", "stopped"])
+def test_an_agent_whose_node_is_lost_goes_on_elsewhere_and_what_is_left_of_it_ends(tmp_path: Path, how: str) -> None:
+    found = other_cluster("node_loss.py", str(tmp_path / "journal.sqlite"), how)
+    assert found == {
+        "accepted": True,
+        "moved": True,
+        "text": "done",
+        "finished": 1,
+        "consumed": ["from user: hello"],
+        "lives": [2],
+    }
+
+
+def other_cluster(script: str, *arguments: str, **environment: str) -> dict[str, Any]:
+    """Run a script with a cluster of its own, and give what it prints."""
+    here = Path(__file__).parent
+    paths = os.pathsep.join(map(str, (here.parents[1] / "src", here, here.parent / "contracts")))
     with tempfile.TemporaryDirectory(prefix="r", dir="/tmp", ignore_cleanup_errors=True) as folder:
         Path(folder, "ray").mkdir()
         done = subprocess.run(
-            [sys.executable, str(CHAOS), str(tmp_path / "journal.sqlite"), str(count)],
-            env={**os.environ, **ENVIRONMENT, "RAY_TMPDIR": folder, "RAY_testing_rpc_failure": json.dumps(FAILURES)},
+            [sys.executable, str(here / script), *arguments],
+            env={**os.environ, "PYTHONPATH": paths, "RAY_TMPDIR": folder, **environment},
             capture_output=True,
             text=True,
             check=False,
             timeout=350,
         )
     assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout.splitlines()[-1])
-    letters = [f"letter {number}" for number in range(count)]
-    assert found["consumed"] == dict.fromkeys(("ana", "bob", "cyd", "dan"), 3 * count)
-    assert all(heard == letters for senders in found["heard"].values() for heard in senders.values())
-    assert [len(senders) for senders in found["heard"].values()] == [3] * 4
-    assert found["again"], "no answer was lost: the failures were not injected"
+    (facts,) = [line for line in done.stdout.splitlines() if line.startswith("{")]  # Ray says things too
+    return cast("dict[str, Any]", json.loads(facts))
