@@ -7,7 +7,7 @@ from itertools import chain
 
 from amrita_fleet.protocols.ids import AgentId, MessageId, RunId
 from amrita_fleet.protocols.outcome import Outcome
-from amrita_fleet.runtime.errors import PeerUnreachable
+from amrita_fleet.runtime.errors import JournalUnavailable, PeerUnreachable
 from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.records import Happened, Past, Queued, decode_record, replay
 from amrita_fleet.runtime.step.events import Asked, MailTaken, Woken
@@ -56,12 +56,20 @@ class Conversation:
 
     async def go_on(self, system: DoomedSystem) -> None:
         """Begin, or go on, until all is quiet."""
-        await system.spawn(agents(self.world), unheard)
+        await self.spawn(system)
         runs = {agent: await self.begun(system, agent) for agent in (ANA, BOB)}
         while any(row.run or row.phase == "dead" or row.waiting for row in await system.statuses()):
             await self.world.clock.sleep(0.05)
         self.outcomes = {agent: await system.outcome(agent, run) for agent, run in runs.items()}
         self.accounts = await system.accounts()
+
+    async def spawn(self, system: DoomedSystem) -> None:
+        """Bring all three to life, as soon as the journal lets them be read."""
+        while True:
+            try:
+                return await system.spawn(agents(self.world), unheard)
+            except JournalUnavailable:
+                await self.world.clock.sleep(1.0)
 
     async def begun(self, system: DoomedSystem, agent: AgentId) -> RunId:
         """The agent's run, asked for unless it was accepted by an earlier process."""
