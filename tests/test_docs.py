@@ -149,6 +149,14 @@ def test_an_entry_says_what_an_error_is_what_it_carries_and_whether_trying_again
 
 
 @pytest.mark.parametrize("name", entries())
+def test_an_entry_says_where_an_error_is_that_the_package_does_not_export(name: str) -> None:
+    home = re.search(r"In `([\w.]+)`\.", entries()[name])
+    assert (home[1] if home else "amrita_fleet") == (
+        "amrita_fleet" if name in amrita_fleet.__all__ else error_classes()[name].__module__
+    )
+
+
+@pytest.mark.parametrize("name", entries())
 def test_an_error_points_to_its_entry(name: str) -> None:
     file, _, anchor = error_classes()[name].__new__(error_classes()[name]).help.partition("#")
     assert (ROOT / file).read_text() == TEXT
@@ -177,6 +185,8 @@ def test_whatever_is_written_as_code_is_in_the_code(span: str) -> None:
         assert any(re.fullmatch(kind, span) for kind in notice_kinds())
     elif re.fullmatch(r"(builtin|function_config|llm|mail|wind_down)\.\w+", span):
         assert span in settings()
+    elif re.fullmatch(r"amrita_fleet(\.\w+)+", span):
+        assert import_module(span)
     elif span.startswith("amrita-fleet "):
         assert span.split()[1].strip("-") in COMMANDS | names()
     elif span not in strings():
