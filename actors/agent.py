@@ -79,7 +79,11 @@ class AgentActor(ApprovalHolder, Controlled):
         set_config(self._agent.config)
         tools = () if servers is None else await self._served(servers)
         host = AgentHost(self._agent, self._seat, self._ties.surroundings(), tools)
-        await host.open()
+        try:
+            await host.open()
+        except BaseException:
+            await host.close()
+            raise
         self._host = host
 
     async def _served(self, servers: type[ToolServersDesk]) -> tuple[Tool, ...]:

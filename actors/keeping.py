@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable
 from typing import Generic, TypeVar
 
 from anyio import to_thread
+from ray.exceptions import RayError
 
 from ..protocols.errors import FleetError
 from ..runtime.errors import JournalUnavailable, PeerUnreachable, SystemUnavailable
@@ -21,6 +22,8 @@ A = TypeVar("A", bound=Lasting)
 
 class Kept(Generic[A]):
     """One actor of a fleet, from `open` to `close`. It belongs to one event loop.
+
+    There is no limit to how often it is started again: without it no agent of the fleet can go on.
 
     Attributes:
         way: The way to it; there once it is open.
@@ -90,7 +93,7 @@ class Kept(Generic[A]):
             try:
                 actor = await to_thread.run_sync(self._make, False)  # noqa: FBT003
                 await ready(self._begin(actor, False), self._name)  # noqa: FBT003
-            except (SystemUnavailable, PeerUnreachable, JournalUnavailable) as error:
+            except (SystemUnavailable, PeerUnreachable, JournalUnavailable, RayError) as error:
                 log.warning("%s could not be started again yet: %s", self._name, error)
                 await self._give_up_process()
                 await asyncio.sleep(RETRY_PAUSE)

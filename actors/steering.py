@@ -80,20 +80,26 @@ class Steering:
             raise FleetClosed(fleet=self.fleet, stage="closed")
         return self._way
 
-    async def _ask_supervisor(self, call: Callable[[type[SupervisorActor]], Awaitable[T]]) -> T:
+    async def _ask_supervisor(
+        self, call: Callable[[type[SupervisorActor]], Awaitable[T]], patience: float = SUPERVISOR_PATIENCE
+    ) -> T:
         """Ask what may be asked twice: while another Supervisor takes over for one that died, it is waited for.
+
+        Args:
+            call: What is asked.
+            patience: Seconds to wait.
 
         Raises:
             FleetClosed: The system has let go of the fleet.
             ChannelClosed: The Supervisor is dead for good.
             PeerUnreachable: It does not answer.
         """
-        patience = asyncio.get_running_loop().time() + SUPERVISOR_PATIENCE
+        until = asyncio.get_running_loop().time() + patience
         while True:
             try:
                 return await self._supervisor.ask(call)
             except PeerUnreachable:
-                if not self._supervisor.again or asyncio.get_running_loop().time() > patience:
+                if not self._supervisor.again or asyncio.get_running_loop().time() > until:
                     raise
             await asyncio.sleep(RETRY_PAUSE)
 

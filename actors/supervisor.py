@@ -12,7 +12,7 @@ from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode, encode
 from ..protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ..runtime.clock import SystemClock
-from ..runtime.errors import Fenced, JournalUnavailable, PeerUnreachable
+from ..runtime.errors import Fenced, JournalConflict, JournalUnavailable, PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
@@ -82,7 +82,7 @@ class SupervisorActor(AgentsDesk):
     async def _written(self) -> None:
         try:
             await self._supervisor.log.written()
-        except Fenced as error:  # a newer process has the accounts, and this one may answer nobody any more
+        except (Fenced, JournalConflict) as error:  # another process has the accounts: this one may answer nobody more
             give_way(str(error))
 
     @ray.method

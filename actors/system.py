@@ -5,17 +5,19 @@ import logging
 import os
 from collections.abc import Iterator
 from itertools import count
+from math import inf
 from pathlib import Path
 from typing import cast
 
 import ray
 from anyio import to_thread
+from ray.exceptions import RayError
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
-from ..runtime.errors import NameTaken, SystemUnavailable
+from ..runtime.errors import JournalUnavailable, NameTaken, SystemUnavailable
 from ..runtime.host import Seat
 from ..runtime.ports import Journal
 from ..runtime.supervision.supervisor import Newcomer
@@ -188,14 +190,19 @@ class RaySystem(Steering):
             await asyncio.gather(*births, return_exceptions=True)
 
     async def _bring_to_life(self, seat: Seat, order: SpawnOrder, place: Place) -> None:
+        actor = await self._make(seat, order, place)
+        await ready(self._begin(seat, order, actor), seat.name)
+        if self._journal is not None:
+            self._orders[seat.name] = order
+
+    async def _make(self, seat: Seat, order: SpawnOrder, place: Place) -> type[AgentActor]:
+        """Make an agent's actor, and watch over it."""
         actor = await to_thread.run_sync(self._create, seat, order, place)
         self.post.keep(seat.name, actor)
         watch = asyncio.create_task(self._watch(seat, actor))
         self._watches.add(watch)
         watch.add_done_callback(self._watch_ended)
-        await ready(self._begin(seat, order, actor), seat.name)
-        if self._journal is not None:
-            self._orders[seat.name] = order
+        return actor
 
     async def _begin(self, seat: Seat, order: SpawnOrder, actor: type[AgentActor]) -> None:
         await actor.open.remote(await self._servers.near(seat, actor) if order.agent.servers else None)
@@ -243,7 +250,7 @@ class RaySystem(Steering):
     async def _died(self, seat: Seat, reason: str, *, restart: bool) -> bool:
         """Tell the Supervisor; gives whether the next life is to be begun."""
         return await self._ask_supervisor(
-            lambda supervisor: supervisor.died.remote(seat.name, seat.incarnation, reason, restart)
+            lambda supervisor: supervisor.died.remote(seat.name, seat.incarnation, reason, restart), inf
         )
 
     async def _revive(self, seat: Seat, order: SpawnOrder) -> None:
@@ -252,12 +259,27 @@ class RaySystem(Steering):
         life = await self._admit_again(seat, order)
         following = Seat(order.name, life, order.parent)
         try:
-            await self._bring_to_life(following, order, where)
-        except FleetError as error:
-            log.warning("life %d of %s could not begin: %s", life, seat.name, error)
-            if (actor := self._actors.pop(following, None)) is not None:
-                await kill(actor)
+            actor = await self._make(following, order, where)
+        except (FleetError, RayError) as error:
             await self._bury(following, str(error))
+            return
+        try:
+            await self._begin_again(following, order, actor)
+        except (FleetError, RayError) as error:
+            if self._actors.pop(following, None) is not None:  # else it died, and its watch buries it
+                await kill(actor)
+                await self._bury(following, str(error))
+
+    async def _begin_again(self, seat: Seat, order: SpawnOrder, actor: type[AgentActor]) -> None:
+        """Have an actor begin, however long its journal is away."""
+        while True:
+            try:
+                await ready(self._begin(seat, order, actor), seat.name)
+            except JournalUnavailable as error:
+                log.warning("%s waits for its journal to live again: %s", seat.name, error)
+                await asyncio.sleep(RETRY_PAUSE)
+            else:
+                return
 
     async def _room(self, agent: AgentId) -> Place:
         told = False
@@ -276,7 +298,9 @@ class RaySystem(Steering):
         """The number of the next life. An answer may have been lost: only this system admits, so what came is ours."""
         newcomer = Newcomer(order.name, order.parent, order.limit)
         try:
-            admitted = await self._ask_supervisor(lambda supervisor: supervisor.admit.remote([newcomer], os.getpid()))
+            admitted = await self._ask_supervisor(
+                lambda supervisor: supervisor.admit.remote([newcomer], os.getpid()), inf
+            )
         except NameTaken:
             row = await self._ask_supervisor(lambda supervisor: supervisor.find.remote(seat.name))
             return decode(row, AgentStatus).incarnation

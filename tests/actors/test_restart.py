@@ -11,9 +11,10 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from anyio import Path as AsyncPath
 from ray.util import list_named_actors
 
-from amrita_fleet import Agent, ChannelClosed, Notice
+from amrita_fleet import Agent, ChannelClosed, Notice, tool
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.providers.scripted import call, say
 from amrita_fleet.runtime.supervision.restart import RESTARTS
@@ -106,6 +107,29 @@ async def test_what_dies_again_and_again_stays_dead_and_the_run_is_told(journal:
         ]
         assert (await watch.outcome()).text == "told"
         assert ["ana died" in text for text in consumed([notice async for notice in watch])] == [True]
+
+
+async def test_a_life_that_cannot_begin_is_given_up_once_for_each_try(journal: Path, tmp_path: Path) -> None:
+    mark = tmp_path / "broken"
+
+    def broken() -> bool:
+        if mark.exists():
+            os._exit(1)
+        return True
+
+    @tool(enable_if=broken)
+    async def fragile() -> str:
+        """Its agent cannot begin again."""
+        return ""
+
+    async with journaled(journal) as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=steady(say("hi")), tools=(fragile,)), ["ana"])
+        assert (await ana.run("?")).text == "hi"
+        await AsyncPath(mark).touch()
+        kill(fleet, "agent:ana")
+        notices = await until(fleet, event("ana", "quarantined"))
+        assert [notice.data["incarnation"] for notice in notices if notice.extra_type == "died"] == [1, 2, 3, 4]
+        assert actors_of(fleet) == ["journal", "supervisor"]
 
 
 async def test_a_stopped_agent_stays_dead(journal: Path) -> None:
