@@ -13,13 +13,15 @@ from contextlib import suppress
 from functools import cache, partial
 from pathlib import Path
 from threading import Event, Lock, Thread
+from typing import cast
 
 import ray
+from ray._private import services
 from ray.exceptions import RayError
 
-from ..runtime.errors import SystemUnavailable
+from ..runtime.errors import ArgumentInvalid, SystemUnavailable
 
-__all__ = ("LOCAL", "RUNNING", "Connection", "choose", "connection")
+__all__ = ("LOCAL", "RUNNING", "Connection", "check_single", "choose", "connection")
 
 LOCAL = "local"
 RUNNING = "auto"
@@ -115,10 +117,26 @@ def choose(address: str | None, otherwise: str) -> str:
     """The address to use: the one given, else the one that `RAY_ADDRESS` names, else another.
 
     To Ray, `RUNNING` means the environment first as well.
+
+    Raises:
+        ArgumentInvalid: It is no address.
     """
     if address and address != RUNNING:
-        return address
-    return os.environ.get("RAY_ADDRESS") or address or otherwise
+        return checked("address", address)
+    return checked("RAY_ADDRESS", os.environ.get("RAY_ADDRESS") or address or otherwise)
+
+
+def checked(name: str, address: str) -> str:
+    """An address as it is, if it is one; `name` is where it stands.
+
+    Raises:
+        ArgumentInvalid: It is none.
+    """
+    host, _, port = address.rpartition(":")
+    if address not in {LOCAL, RUNNING} and (not host or not port.isdecimal() or "/" in host):
+        reason = f"it must be host:port of a cluster's head, as in 10.0.0.1:6379, not {address!r}"
+        raise ArgumentInvalid(name=name, reason=reason)
+    return address
 
 
 def connect(address: str) -> None:
@@ -133,6 +151,7 @@ def connect(address: str) -> None:
             ensure_token()
             init(include_dashboard=False, object_store_memory=OBJECT_STORE)
         elif address == RUNNING:
+            check_single()
             init()
         else:
             probe(address)
@@ -151,6 +170,19 @@ def failure(address: str, error: Exception) -> str:
     return f"it could not be reached at {address!r}: {said}.{hint}"
 
 
+def check_single() -> None:
+    """Refuse to choose between clusters: Ray itself would take any of them, so another person's as well.
+
+    Raises:
+        SystemUnavailable: Several run on this machine.
+    """
+    found = sorted(cast("frozenset[str]", services.find_gcs_addresses()))  # type: ignore[no-untyped-call]
+    if len(found) > 1:
+        advice = "name one as address, by --address or in RAY_ADDRESS"
+        reason = f"several clusters run on this machine, at {', '.join(found)}: {advice}."
+        raise SystemUnavailable(system="ray", reason=reason)
+
+
 def probe(address: str) -> None:
     """Make sure that a gRPC server answers: Ray itself tries for a quarter of an hour before it gives up.
 
@@ -158,9 +190,6 @@ def probe(address: str) -> None:
         SystemUnavailable: None does.
     """
     host, _, port = address.rpartition(":")
-    if not host or not port.isdigit() or "/" in host:
-        reason = f"its address must be host:port of a cluster's head, as in 10.0.0.1:6379, not {address!r}."
-        raise SystemUnavailable(system="ray", reason=reason)
     try:
         with socket.create_connection((host.strip("[]"), int(port)), PROBE_PATIENCE) as line:
             # With TLS the server answers only after a handshake; that it listens must do.

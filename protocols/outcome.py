@@ -57,6 +57,7 @@ class Outcome:
         rounds: Model calls of the conversation that were answered; a last answer, plans and summaries are none.
         steps: Steps it took.
         output: The validated value as plain data, where the agent has an output type.
+        error: Class of the error with which a model call failed the run, as in `AuthRefused`; empty: none did.
     """
 
     run: RunId
@@ -69,6 +70,7 @@ class Outcome:
     rounds: int = 0
     steps: int = 0
     output: Json = None
+    error: str = ""
 
     @property
     def answered(self) -> bool:

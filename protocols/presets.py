@@ -130,7 +130,7 @@ class ModelPreset(Strict):
             reason = f"content_mode {mode!r} cannot work: {facts.name} refuses requests without its reasoning."
             raise PresetInvalid(field="thinking_config.content_mode", reason=reason)
         if thinking.enabled and facts.reasoning_in_cap and (thinking.budget_tokens or 0) >= cap:
-            reason = f"budget_tokens must be below max_tokens ({cap}): at {facts.name} reasoning counts against it."
+            reason = f"budget_tokens must be below max_tokens ({cap}): reasoning counts against it."
             raise PresetInvalid(field="thinking_config.budget_tokens", reason=reason)
         if not facts.forced_choice and is_forced(self.extra_body.get("tool_choice")):
             reason = f"tool_choice can only be 'auto' or 'none' while {facts.name} thinks."

@@ -23,7 +23,14 @@ class Secret:
 
     @classmethod
     def from_env(cls, name: str) -> "Secret":
-        """A key that is read from the environment variable `name` when it is needed."""
+        """A key that is read from the environment variable `name` when it is needed.
+
+        Raises:
+            PresetInvalid: The name is empty.
+        """
+        if not name.strip():
+            reason = "An api_key of `env:` needs a variable's name behind it, as in env:OPENAI_API_KEY."
+            raise PresetInvalid(field="api_key", reason=reason)
         return cls(env=name)
 
     def reveal(self, environ: Mapping[str, str]) -> str:

@@ -1,7 +1,7 @@
 """Dataclasses that say at once when they are given a field that they do not have."""
 
 from collections.abc import Mapping
-from dataclasses import fields
+from dataclasses import MISSING, fields
 from difflib import get_close_matches
 from typing import Any, ClassVar, Self, cast
 
@@ -18,17 +18,32 @@ class Strict:
     # What pydantic reads for `parse`: by itself it lets unknown fields of nested dataclasses fall.
     __pydantic_config__: ClassVar[dict[str, str]] = {"extra": "forbid"}
 
-    def __new__(cls, *_args: object, **given: object) -> Self:
-        """Refuse a field that the class does not have, naming the nearest one.
+    def __new__(cls, *args: object, **given: object) -> Self:
+        """Refuse a field that the class does not have, naming the nearest one, and a value without its field's name.
 
         Raises:
-            PresetInvalid: There is no such field.
+            PresetInvalid: There is no such field, or a field is missing that must be given.
         """
         known = [f.name for f in fields(cast("Any", cls))]
         for name in given:
             if name not in known:
                 raise PresetInvalid(field=name, reason=cls._unknown(name, known))
+        if args or given:  # nothing at all is given where one is made anew from another process's bytes
+            cls._check_whole(args, given)
         return super().__new__(cls)
+
+    @classmethod
+    def _check_whole(cls, args: tuple[object, ...], given: Mapping[str, object]) -> None:
+        every = fields(cast("Any", cls))
+        placed = [one.name for one in every if not one.kw_only]
+        if len(args) > len(placed):
+            name = every[len(placed)].name
+            reason = f"{cls.__name__} takes {name} by name: write {cls.__name__}({name}=...)."
+            raise PresetInvalid(field=name, reason=reason)
+        for one in every:
+            there = one.name in given or one.name in placed[: len(args)]
+            if not there and one.default is MISSING and one.default_factory is MISSING:
+                raise PresetInvalid(field=one.name, reason=f"{cls.__name__} needs {one.name}=... to be given.")
 
     @classmethod
     def _unknown(cls, name: str, known: list[str]) -> str:

@@ -12,7 +12,7 @@ from ..protocols.secret import Secret
 from .config import AmritaConfig
 from .errors import ToolInvalid
 from .given import is_duration
-from .hooks import Hooks
+from .hooks import Hooks, check_hook
 from .step.compaction import CompactionRules
 from .step.rules import Rules
 from .strategy import load_strategy
@@ -118,6 +118,8 @@ class Agent(Strict):
             PresetInvalid: It names the field and what it must be.
             ToolInvalid: A function cannot be a tool, or two tools would have one name.
         """
+        if isinstance(cast("object", self.config), Mapping):
+            self._set("config", of(AmritaConfig, "config", self.config))
         for name, kind in KINDS.items():
             self._need(name, f"of type {kind.__name__}", fits=isinstance(getattr(self, name), kind))
         for name, choices in CHOICES.items():
@@ -130,7 +132,11 @@ class Agent(Strict):
             self._set(name, sequence_of(name, kinds, getattr(self, name)))
         self._set("tools", tuple(map(tool_of, self.tools)))
         check_tool_names(self.tools)
+        for each in self.tools:
+            _ = each.schema  # made here, so that what no schema can say is an error here
         check_server_names(self.servers)
+        for hook in self.hooks:
+            check_hook(hook)
         _ = self.rules  # made here, so that a strategy that cannot be loaded is an error here
 
     def __getstate__(self) -> dict[str, Any]:
@@ -187,7 +193,7 @@ class AgentOptions(TypedDict, total=False):
     instructions: str
     tools: Iterable[Tool | Callable[..., Any]]
     servers: Iterable[McpServer]
-    config: AmritaConfig
+    config: AmritaConfig | Mapping[str, Any]
     limit: TokenLimit | int | None
     memory: Literal["agent", "run"]
     run_timeout: float | None
@@ -235,10 +241,7 @@ def create_agent(*, preset: ModelPreset | None = None, **options: Any) -> Agent:
     if preset is not None and endpoint:
         reason = f"create_agent takes preset=... or {', '.join(endpoint)}, not both: put what is asked into the preset."
         raise PresetInvalid(field="preset", reason=reason)
-    agent = Agent(preset=endpoint_preset(**endpoint) if preset is None else preset, **options)
-    for each in agent.tools:
-        _ = each.schema  # made here, so that what no schema can say is an error here
-    return agent
+    return Agent(preset=endpoint_preset(**endpoint) if preset is None else preset, **options)
 
 
 def endpoint_preset(

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Protocol
 
 from ..protocols.approval import Approval
-from .errors import AnswerInvalid, ApprovalUnknown
+from .errors import AgentUnknown, AnswerInvalid, ApprovalUnknown
 from .step.events import Decided
 from .step.phases import Acting, Op
 from .step.state import AgentState
@@ -57,12 +57,11 @@ class Approvals:
 
         Raises:
             AnswerInvalid: It is neither.
-            AgentUnknown: There is no agent that it could be about.
             ApprovalUnknown: It was answered, its run has ended, or there was none.
             ChannelClosed: Its agent is dead.
             PeerUnreachable: Its agent does not answer now; it may have got the answer or not.
         """
-        await self._port.answer(id_of(approval), allowed=True, reason="")
+        await self._answer(id_of(approval), allowed=True)
 
     async def refuse(self, approval: Approval | str, reason: str = "") -> None:
         """Have a call not run, and its output say so, with the reason; raises what `allow` raises.
@@ -72,8 +71,15 @@ class Approvals:
         """
         given: object = reason
         if not isinstance(given, str):
-            raise AnswerInvalid(reason=f"why a call is refused is a text, not a {type(given).__name__}")
-        await self._port.answer(id_of(approval), allowed=False, reason=clean(reason))
+            raise AnswerInvalid(reason=f"why a call is refused is a text; this is of type {type(given).__name__}")
+        await self._answer(id_of(approval), allowed=False, reason=clean(reason))
+
+    async def _answer(self, approval: str, *, allowed: bool, reason: str = "") -> None:
+        try:
+            await self._port.answer(approval, allowed=allowed, reason=reason)
+        except AgentUnknown:  # what begins an id is its agent's name
+            pending = tuple(each.id for each in await self._port.pending())
+            raise ApprovalUnknown(approval=approval, pending=pending) from None
 
 
 class PendingApprovals:
@@ -146,7 +152,7 @@ def id_of(approval: object) -> str:
         return approval.id
     if isinstance(approval, str):
         return approval
-    raise AnswerInvalid(reason=f"it is given as it is pending, or by its id, not as a {type(approval).__name__}")
+    raise AnswerInvalid(reason=f"it is given as it is pending, or by its id; this is of type {type(approval).__name__}")
 
 
 def awaits_person(state: AgentState) -> str:

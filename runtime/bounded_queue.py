@@ -18,19 +18,24 @@ class LoopAffinity:
         """Belong to none yet."""
         self._loop: asyncio.AbstractEventLoop | None = None
 
-    def enter(self) -> None:
+    def enter(self, *, running: bool = False) -> None:
         """Check that this is the loop; what waits in another one is never woken.
+
+        Args:
+            running: It must run already.
 
         Raises:
             StreamMisused: It is not.
         """
         try:
-            running = asyncio.get_running_loop()
+            here = asyncio.get_running_loop()
         except RuntimeError:  # before any loop runs, or in a thread without one
-            running = None
+            here = None
         if self._loop is None:
-            self._loop = running
-        elif self._loop is not running:
+            if here is None and running:
+                raise StreamMisused(reason="no event loop runs here: call this in a coroutine")
+            self._loop = here
+        elif self._loop is not here:
             raise StreamMisused(
                 reason="it belongs to the event loop that used it first; make a stream inside each asyncio.run()"
             )

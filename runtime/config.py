@@ -5,7 +5,8 @@ Inside the runtime a configuration is passed explicitly; nothing there calls `ge
 
 from contextvars import ContextVar
 from dataclasses import dataclass, field, fields
-from typing import Literal, cast
+from difflib import get_close_matches
+from typing import Any, Literal, cast
 
 from ..protocols.errors import PresetInvalid
 from ..protocols.mail import BODY_LIMIT
@@ -188,6 +189,21 @@ class AmritaConfig(Strict):
     llm: LLMConfig = field(default_factory=LLMConfig)
     wind_down: WindDownConfig = field(default_factory=WindDownConfig)
     mail: MailConfig = field(default_factory=MailConfig)
+
+    @classmethod
+    def _unknown(cls, name: str, known: list[str]) -> str:
+        """A field of a section, or one that is written with a dot before it, is told with the section's name."""
+        sections = {
+            setting.name: section.name
+            for section in fields(cls)
+            for setting in fields(cast("Any", section.default_factory))
+        }
+        near = get_close_matches(name.rpartition(".")[2], sections, 1, 0.8)
+        if not near:
+            return super()._unknown(name, known)
+        own = near[0]
+        place = f"AmritaConfig.parse({{{sections[own]!r}: {{{own!r}: ...}}}})"
+        return f"AmritaConfig has no field {name!r}: {own!r} belongs to a section, as in {place}."
 
     def __post_init__(self) -> None:
         """Refuse a plain mapping where a section is meant."""

@@ -114,15 +114,23 @@ class NameInvalid(RunError, ValueError):
 
 
 class NameTaken(RunError, ValueError):
-    """The fleet already has an agent of this `name`; a dead one, if `differs` says in what the new one differs."""
+    """The fleet already has an agent of this `name`.
 
-    def __init__(self, *, name: str, differs: str = "") -> None:
+    Attributes:
+        name: The name.
+        differs: Of a dead one, in what the new one differs.
+        stopped: Of one that was stopped, why.
+    """
+
+    def __init__(self, *, name: str, differs: str = "", stopped: str | None = None) -> None:
         """Keep the facts."""
         there = f"The fleet already has an agent named {name!r}"
-        dead = f"; it is dead and can live again, but not with {differs}"
-        super().__init__(f"{there}{dead if differs else ''}: choose another name.")
+        dead = f"; it is dead and can live again, but not with {differs}" if differs else ""
+        done = "" if stopped is None else f"; it was stopped ({stopped}) and keeps its name"
+        super().__init__(f"{there}{dead or done}: choose another name.")
         self.name = name
         self.differs = differs
+        self.stopped = stopped
 
 
 class NamesInvalid(RunError, TypeError):
@@ -252,11 +260,11 @@ class HookFailed(RunError):
 
 
 class ApprovalUnknown(RunError, LookupError):
-    """No call waits for an answer under the id `approval`; `pending` are those of its agent that do."""
+    """No call waits for an answer under the id `approval`; `pending` do, at its agent if there is one."""
 
     def __init__(self, *, approval: str, pending: tuple[str, ...] = ()) -> None:
         """Keep the facts."""
-        there = f"pending there: {', '.join(pending)}" if pending else "its agent has none pending"
+        there = f"pending there: {', '.join(pending)}" if pending else "nothing is pending there"
         super().__init__(
             f"No approval {approval!r} is pending: it was answered, its run has ended, or there was none; {there}."
         )

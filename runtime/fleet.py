@@ -5,7 +5,7 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, Self
+from typing import Literal, NoReturn, Self
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import USER, AgentId, MessageId
@@ -179,11 +179,10 @@ class Helm:
             ArgumentInvalid: The message is no text, or one that nothing can carry.
             ChannelClosed: It is dead.
         """
-        name = name_of(agent)
+        name, system = name_of(agent), self._system
         check_text("body", body)
         if self._sender is None:
-            incarnation = await self._system.admit_user()
-            self._sender = Sender(USER, incarnation, self._system.post, SystemClock())
+            self._sender = Sender(USER, await system.admit_user(), system.post, SystemClock())
         return await self._sender.send(name, body)
 
     async def receipt(self, receipt: Receipt) -> Receipt:
@@ -295,6 +294,13 @@ class Fleet(Helm):
         self.name = name or ("" if attach else f"fleet-{secrets.token_hex(3)}")
         self._bridges = StreamBridges()
         self._made = load_system(system, self.name, tokens_of(limit), address, journal, attach=attach)
+
+    def __enter__(self) -> NoReturn:
+        """`with` cannot wait for what a fleet needs; raises `FleetClosed`, which says what can."""
+        raise FleetClosed(fleet=self.name, stage=self._stage)
+
+    def __exit__(self, *_: object) -> None:
+        """Never, since it is not entered so."""
 
     async def __aenter__(self) -> Self:
         """Start what agents need.

@@ -18,8 +18,11 @@ about that very call again, and can then only refuse it: a rewrite or a wish for
 import json
 from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, fields
-from typing import ClassVar, TypeAlias, TypeVar, cast
+from difflib import get_close_matches
+from inspect import signature
+from typing import ClassVar, Final, TypeAlias, TypeVar, cast
 
+from ..protocols.errors import PresetInvalid
 from ..protocols.ids import AgentId, RunId
 from ..protocols.messages import Json
 from ..protocols.outcome import Limit
@@ -42,6 +45,7 @@ __all__ = (
     "StepEnded",
     "ToolAsked",
     "ToolDone",
+    "check_hook",
 )
 
 T = TypeVar("T")
@@ -241,3 +245,47 @@ class Hooks:
 
     def on_limit(self, limit: LimitReached, /) -> Answer[ExtendRounds]:
         """When a limit would end the run: extend it. At any but `agent_tool_call_limit` a notice says that none can."""
+
+
+METHODS: Final = tuple(name for name in vars(Hooks) if not name.startswith("_"))
+"""The methods that are asked."""
+
+LIKENESS = 0.75
+"""How near, from 0 to 1, a name is to one of them that is taken for it, as `before_tol` is."""
+
+
+def check_hook(hook: Hooks) -> None:
+    """Refuse a hook that would guard nothing, or fail whenever it is asked.
+
+    Raises:
+        PresetInvalid: A public method is named nearly like one that is asked, or one that is asked takes something
+            else than the one argument it gets.
+    """
+    kind = type(hook)
+    for name in dir(kind):
+        near = get_close_matches(name, METHODS, 1, LIKENESS)
+        if near and name not in METHODS and not name.startswith("_") and callable(getattr(kind, name, None)):
+            advice = f"did you mean {near[0]!r}? (a method of {kind.__name__}'s own may begin with an underscore)"
+            raise PresetInvalid(field="hooks", reason=f"Hooks has no method {name!r}: {advice}")
+    for name in METHODS:
+        check_method(kind.__name__, name, getattr(hook, name))
+
+
+def check_method(hook: str, name: str, method: object) -> None:
+    """Refuse what cannot be called as a hook's method is.
+
+    Raises:
+        PresetInvalid: It cannot.
+    """
+    (argument,) = list(signature(getattr(Hooks, name)).parameters)[1:]
+    advice = f"is called with one argument: write `def {name}(self, {argument})`."
+    if not callable(method):
+        raise PresetInvalid(field="hooks", reason=f"{hook}.{name} {advice}")
+    try:
+        parameters = signature(method)
+    except ValueError:  # one that is written in C says nothing of what it takes
+        return
+    try:
+        parameters.bind(argument)
+    except TypeError as error:
+        raise PresetInvalid(field="hooks", reason=f"{hook}.{name}{parameters} ({error}) {advice}") from None

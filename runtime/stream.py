@@ -240,9 +240,9 @@ class SuspendObjectStream:
         It begins at once. Awaiting what this gives tells that the producer was told, or why it could not be.
 
         Raises:
-            StreamMisused: This is another event loop.
+            StreamMisused: This is another event loop, or none.
         """
-        self._affinity.enter()
+        self._affinity.enter(running=True)
         self._suspension.resume()
         return self._relay.carried
 

@@ -191,6 +191,8 @@ def load_system(
     """
     if kind not in tuple(SYSTEMS):  # what is given may have no hash
         raise SystemUnavailable(system=kind, reason=f"there are only {', '.join(sorted(SYSTEMS))}.")
+    if address is not None and kind == "local":
+        raise SystemUnavailable(system=kind, reason="it lives in this process and has no address: leave it out.")
     if attach and kind == "local":
         raise SystemUnavailable(system=kind, reason="its fleet lives in one process, and no other can join it.")
     if attach and journal is not None:

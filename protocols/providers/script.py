@@ -10,7 +10,7 @@ A move is an object with one of these fields:
 - `fail`: the name of a `ProviderError`. Beside it may stand its `sentence` and `after`;
 - `repeat`: a move that is made for ever; it is the last one.
 
-After the last move the model says `done`.
+After the last move every request fails with `BadRequest`: a script that is too short fails its run.
 """
 
 from collections.abc import Collection, Mapping
@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from .. import errors
-from ..errors import PresetInvalid, ProviderError
+from ..errors import BadRequest, PresetInvalid, ProviderError
 from ..messages import Finish, Json, ToolCall, Usage
 from .lenient import compact, count, items, mapping, text
 
@@ -86,12 +86,16 @@ class Fail:
         return self.kind(sentence=self.sentence, after=self.after)
 
 
+OVER = Fail(BadRequest, "The script has no more moves.", None)
+"""What a script without `repeat` does after its last move, so that a run that asks more often than foreseen fails."""
+
+
 @dataclass(frozen=True, slots=True)
 class Script:
     """Moves in order, and the one that is made ever after."""
 
     moves: tuple[Say | Fail, ...]
-    rest: Say | Fail = Say("done")
+    rest: Say | Fail = OVER
 
     @classmethod
     def read(cls, plain: Json) -> "Script":

@@ -5,7 +5,9 @@ agent = create_agent(preset=scripted(call("word_count", path="a.txt"), say("It h
 
 import asyncio
 from dataclasses import dataclass, replace
+from typing import cast
 
+from ..errors import PresetInvalid
 from ..messages import Finish, Message, Reply, Role, Turn, Usage
 from ..presets import ModelPreset
 from .base import Delta, Draft, Provider, ToolSchema, Watcher
@@ -18,7 +20,16 @@ BYTES_PER_TOKEN = 4
 
 
 def scripted(*moves: Move, model: str = "scripted") -> ModelPreset:
-    """A preset whose model makes these moves; see `script` for what a move is."""
+    """A preset whose model makes these moves; see `script` for what a move is.
+
+    Raises:
+        PresetInvalid: One is none; its number is named.
+    """
+    for given in cast("tuple[object, ...]", moves):
+        if not isinstance(given, dict):
+            reason = f"scripted takes moves, as in scripted(call('add', a=1), say('It is 1.')), not {given!r:.100}."
+            raise PresetInvalid(field="extra_body.script", reason=reason)
+    Script.read(list(moves))
     return ModelPreset(model=model, protocol="scripted", extra_body={"script": list(moves)})
 
 

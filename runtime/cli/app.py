@@ -95,6 +95,7 @@ def ending(error: Exception) -> tuple[str, Status]:
 
 def advised(sentence: str) -> str:
     """What Typer says, with the commands there are where it knows of none that is near."""
+    sentence = sentence.replace(": Value error, ", ": ")  # pydantic's words, which Typer repeats
     if not sentence.startswith("No such command") or "Did you mean" in sentence:
         return sentence
     return f"{sentence} There are {', '.join(command.__name__ for command, _ in COMMANDS)}."

@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, cast
 
+from ...protocols.errors import PresetInvalid
 from ...protocols.presets import ModelPreset
 from .errors import InputInvalid, PresetFileInvalid
 
@@ -24,7 +25,12 @@ def preset_of(file: Path | None = None, **fields: str) -> ModelPreset:
     given = {**(fields_in(file) if file else {}), **{name: value for name, value in fields.items() if value}}
     if not (file or fields.get("model")):
         raise InputInvalid(reason="Missing option '--model', or '--preset' with a file that names the model.")
-    return ModelPreset.parse(given)
+    try:
+        return ModelPreset.parse(given)
+    except PresetInvalid as error:
+        if error.field != "base_url" or file or fields.get("base_url"):
+            raise
+        raise InputInvalid(reason="Missing option '--base-url': where the model is, as in http://host/v1.") from None
 
 
 def fields_in(file: Path) -> Mapping[str, Any]:

@@ -3,7 +3,7 @@
 from enum import IntEnum
 
 from ...protocols.errors import FleetError, PresetInvalid
-from ..errors import AgentUnknown, ApprovalUnknown, NameInvalid, ToolInvalid, Unpicklable
+from ..errors import AgentUnknown, ApprovalUnknown, ArgumentInvalid, NameInvalid, ToolInvalid, Unpicklable
 from ..simulator.errors import ScenarioInvalid
 from .errors import InputInvalid, Interrupted
 
@@ -14,6 +14,7 @@ NAME = "amrita-fleet"
 BAD_INPUT = (
     AgentUnknown,
     ApprovalUnknown,
+    ArgumentInvalid,
     InputInvalid,
     NameInvalid,
     PresetInvalid,

@@ -23,7 +23,7 @@ REASON = "stopped from the command line"
 def stop(
     agents: Annotated[list[str] | None, typer.Argument(help="Who is stopped.", show_default=False)] = None,
     *,
-    everybody: Annotated[bool, typer.Option("--all", help="Stop the whole fleet.")] = False,
+    everybody: Annotated[bool, typer.Option("--all", help="Stop the whole fleet, which --fleet names.")] = False,
     fleet: FleetName = "",
     address: Address = "auto",
     as_json: AsJson = False,
@@ -42,7 +42,7 @@ async def stopped(agents: tuple[str, ...] | None, name: str, address: str, *, as
     """Stop those named, or everybody for None, and say who has stopped; gives whether all did in time.
 
     Raises:
-        InputInvalid: Nobody is named. The fleet that was found may be somebody else's, so it is not taken for a wish.
+        InputInvalid: No agents are named, or for everybody no fleet. The one that was found may be somebody else's.
     """
     from .console import print_json
     from .joining import running
@@ -52,6 +52,9 @@ async def stopped(agents: tuple[str, ...] | None, name: str, address: str, *, as
             raise InputInvalid(
                 reason=f"Nobody is stopped: name agents, or give --all to stop the whole fleet {fleet.name!r}."
             )
+        if agents is None and not name:
+            reason = f"Nobody is stopped: to stop the whole fleet that runs here, add `--fleet {fleet.name}`."
+            raise InputInvalid(reason=reason)
         done = await (fleet.stop(*agents, reason=REASON) if agents else fleet.stop_all(REASON))
     if as_json:
         print_json({"fleet": fleet.name, "stopped": done.acknowledged, "silent": done.silent})

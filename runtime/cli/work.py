@@ -7,16 +7,18 @@ from typing import Any, Literal
 from rich.console import Console
 from rich.text import Text
 
+from ...protocols.outcome import Ending
 from ..agent import Agent, TokenLimit
 from ..fleet import Fleet
 from ..run import Run
 from ..supervision.account import Account
 from .console import complain, print_json, stdout
+from .documents import entry
 from .errors import SUSPECTS
 from .follow import follow
 from .screen import open_screen
 from .starting import started
-from .status import Status
+from .status import NAME, Status
 from .summary import agents_table, spent
 from .table import tokens
 from .tally import RunEnd, Tally
@@ -56,7 +58,8 @@ async def do(work: Work, *, as_json: bool) -> Status:
         show(console, ends, accounts)
     for end in ends:
         if not end.answered:
-            complain(f"{end.agent} did not answer: {end.outcome}. {end.reason}")
+            see = f"{NAME} explain {end.error}" if end.outcome == Ending.FAILED and entry(end.error) else ""
+            complain(f"{end.agent} did not answer: {end.outcome}. {end.reason}", see)
     return status_of_ends(ends)
 
 

@@ -20,13 +20,20 @@ RESULTS_SHOWN = 4
 """How many of the newest tool results an answer without a model quotes."""
 
 
-def finish(
-    state: AgentState, ending: Ending, text: str, *, reason: str = "", limit: Limit | None = None, output: Json = None
+def finish(  # noqa: PLR0913  what an outcome says beside what the state does
+    state: AgentState,
+    ending: Ending,
+    text: str,
+    *,
+    reason: str = "",
+    limit: Limit | None = None,
+    output: Json = None,
+    error: str = "",
 ) -> Moved:
     """End the run; its outcome goes out once."""
     run = state.current
     outcome = Outcome(
-        run.id, state.agent, ending, text, limit, reason, run.tokens, rounds=run.rounds, steps=run.steps, output=output
+        run.id, state.agent, ending, text, limit, reason, run.tokens, run.rounds, run.steps, output, error
     )
     deadline = () if run.deadline is None else (Cancel((run.deadline,)),)
     state, op = without_nudge(state).with_op()

@@ -22,7 +22,8 @@ def model_failed(state: AgentState, doing: Thinking, event: ModelFailed) -> Move
     again = compact_overflow(state, event) or try_again(state, doing, event)
     if again is not None:
         return again
-    state, effects = finish(state, Ending.FAILED, state.transcript.last_text, reason=event.sentence)
+    text = state.transcript.last_text
+    state, effects = finish(state, Ending.FAILED, text, reason=event.sentence, error=event.kind)
     state, told = forget(state, event.kind) if spoiled(state, event.kind) else (state, ())
     return state, (failure_notice(event), *told, *effects)
 

@@ -118,7 +118,7 @@ class Roster:
         parent = self.find(newcomer.parent) if newcomer.parent is not None else None
         was = self._members.get(newcomer.agent)
         if was is not None and was.dead is None:
-            raise NameTaken(name=newcomer.agent)
+            raise NameTaken(name=newcomer.agent, stopped=was.stopped)
         if was is not None and (other := differs(newcomer, was)):
             raise NameTaken(name=newcomer.agent, differs=other)
         tombstones = (self._stopped, *(relative.stopped for relative in (parent, was) if relative is not None))

@@ -78,10 +78,22 @@ def checked(tool: Tool, schema: Mapping[str, Json], text: str) -> dict[str, Any]
     flaws = [f"{name!r} is missing" for name in cast("list[str]", schema.get("required", [])) if name not in values]
     for name, value in values.items():
         if name in known and not fits(known[name], value):
-            flaws.append(f"{name!r} should be {shown(known[name])}, not {shown(value)}")
+            flaws.append(f"{name!r} should be {wanted(known[name])}, not {shown(value)}")
         elif name not in known and schema.get("additionalProperties") is False:
             flaws.append(unknown(tool, name))
     return refused(tool, flaws) if flaws else dict(values)
+
+
+def wanted(schema: Json) -> str:
+    """What a schema takes, as far as `fits` looks at it: `integer`, `array of string or null`."""
+    if not isinstance(schema, dict):
+        return "left out"
+    choices = schema.get("anyOf")
+    if isinstance(choices, list):
+        return " or ".join(dict.fromkeys(map(wanted, choices)))
+    kind = str(schema.get("type", "any value"))
+    items = schema.get("items")
+    return f"{kind} of {wanted(items)}" if isinstance(items, dict) else kind
 
 
 def fits(schema: Json, value: Json) -> bool:

@@ -14,8 +14,9 @@ import copyreg
 import inspect
 import re
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import MISSING, dataclass, fields
+from difflib import get_close_matches
 from functools import cached_property
 from importlib import import_module
 from operator import attrgetter
@@ -223,6 +224,20 @@ def tool(
     return decorate if function is None else made(function, name, options, caller_names())
 
 
+def check_options(tool: str, options: Iterable[str]) -> None:
+    """Refuse an option that nobody would read.
+
+    Raises:
+        ToolInvalid: There is one; the nearest that there is is named.
+    """
+    known = ("name", *ToolOptions.__annotations__)
+    for name in options:
+        if name not in known:
+            near = get_close_matches(name, known, 1)
+            advice = f"did you mean {near[0]!r}?" if near else f"there are {', '.join(known)}"
+            raise ToolInvalid(tool=tool, reason=f"@tool has no option {name!r} ({advice})")
+
+
 def caller_names() -> Mapping[str, Any]:
     """What the code that decorates calls things: what the annotations of a function inside a function may name."""
     here = inspect.currentframe()
@@ -233,5 +248,6 @@ def caller_names() -> Mapping[str, Any]:
 def made(function: Function, name: str, options: ToolOptions, names: Mapping[str, Any]) -> Tool:
     """A tool; `names` are what the code around a local function calls things."""
     name = name or getattr(function, "__name__", "")
+    check_options(name, options)
     annotations = read_hints(name, function, names) if is_local(function) else None
     return Tool(name=name, function=function, annotations=annotations, **options)

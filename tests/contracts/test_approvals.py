@@ -7,7 +7,6 @@ import pytest
 
 from amrita_fleet import (
     Agent,
-    AgentUnknown,
     AnswerInvalid,
     Approval,
     ApprovalUnknown,
@@ -116,11 +115,11 @@ async def test_only_a_call_that_waits_can_be_answered_and_only_once(make_fleet: 
             await fleet.approvals.refuse(waiting)
         gate.let("one")
         assert (await run.outcome()).text == "done"
-        with pytest.raises(AgentUnknown, match="ana"):
+        with pytest.raises(ApprovalUnknown, match=r"'anna\.1\.1\.1' is pending: .*; nothing is pending there"):
             await fleet.approvals.allow("anna.1.1.1")
-        with pytest.raises(AnswerInvalid, match="by its id, not as a int"):
+        with pytest.raises(AnswerInvalid, match="by its id; this is of type int"):
             await fleet.approvals.allow(5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
-        with pytest.raises(AnswerInvalid, match="is a text, not a int"):
+        with pytest.raises(AnswerInvalid, match="is a text; this is of type int"):
             await fleet.approvals.refuse(waiting, 5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(FleetClosed):
         _ = fleet.approvals

@@ -210,6 +210,17 @@ def test_an_address_without_a_usable_host_and_port_is_refused(url: str) -> None:
     assert caught.value.field == "base_url"
 
 
+def test_a_field_that_must_be_given_is_named() -> None:
+    with pytest.raises(PresetInvalid, match=r"ModelPreset needs model=\.\.\."):
+        ModelPreset(protocol="anthropic")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+@pytest.mark.parametrize("key", ["env:", "env: "])
+def test_a_key_that_names_no_variable_is_refused(key: str) -> None:
+    with pytest.raises(PresetInvalid, match="needs a variable's name"):
+        preset(api_key=key)
+
+
 def test_a_preset_names_a_model() -> None:
     with pytest.raises(PresetInvalid, match="must name a model"):
         ModelPreset(model="", base_url="http://127.0.0.1:9/v1")

@@ -1,14 +1,18 @@
 """What an agent's description takes, and what it refuses when it is made."""
 
 import pickle
+import socket
+from collections.abc import Callable
 
 import pytest
 
 from amrita_fleet import (
     Agent,
+    AmritaConfig,
     BuiltinStrategy,
     Fleet,
     Hooks,
+    LLMConfig,
     PresetInvalid,
     TokenLimit,
     ToolInvalid,
@@ -16,6 +20,7 @@ from amrita_fleet import (
     tool,
 )
 from amrita_fleet.protocols.providers.scripted import say, scripted
+from amrita_fleet.runtime.hook_chain import HookChain
 
 PRESET = scripted(say("x"))
 
@@ -43,6 +48,85 @@ def test_people_may_write_lists_functions_and_numbers() -> None:
     )
 
 
+def test_the_configuration_may_be_plain_data() -> None:
+    agent = create_agent(preset=PRESET, config={"llm": {"max_retries": 2}})
+    assert agent.config == AmritaConfig(llm=LLMConfig(max_retries=2))
+    with pytest.raises(PresetInvalid, match="AmritaConfig has no field 'lm': did you mean 'llm'"):
+        create_agent(preset=PRESET, config={"lm": {}})
+
+
+class Misspelt(Hooks):
+    def before_tol(self, call: object) -> None:
+        """Guards nothing."""
+
+
+class Short(Hooks):
+    def before_tool(self) -> None:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Takes nothing."""
+
+
+class Long(Hooks):
+    def after_tool(self, result: object, more: object) -> None:  # type: ignore[override]  # pyright: ignore[reportIncompatibleMethodOverride]
+        """Takes too much."""
+
+
+class Plain(Hooks):
+    on_limit = 3  # type: ignore[assignment]  # pyright: ignore[reportAssignmentType]
+
+
+@pytest.mark.parametrize(
+    ("hook", "sentence"),
+    [
+        (Misspelt(), "Hooks has no method 'before_tol': did you mean 'before_tool'?"),
+        (Short(), r"Short.before_tool\(\) .* is called with one argument: write `def before_tool\(self, call\)`"),
+        (Long(), r"Long.after_tool\(result: object, more: object\) .*: write `def after_tool\(self, result\)`"),
+        (Plain(), r"Plain.on_limit is called with one argument: write `def on_limit\(self, limit\)`"),
+    ],
+)
+def test_a_hook_that_would_guard_nothing_is_refused(hook: Hooks, sentence: str) -> None:
+    with pytest.raises(PresetInvalid, match=sentence):
+        Agent(preset=PRESET, hooks=(hook,))
+    with pytest.raises(PresetInvalid, match=sentence):
+        HookChain((hook,), lambda *_: None)
+
+
+def test_a_hook_has_what_else_it_needs() -> None:
+    class Rich(Hooks):
+        """What begins with an underscore, is named unlike a point, or is no method, is its own affair."""
+
+        before_tools = 3
+
+        def before_tool(self, call: object, seen: int = 0) -> None:
+            """What has a default need not be given."""
+
+        def __init__(self) -> None:
+            self.before_tol = print
+
+        def _before_tol(self) -> None: ...
+
+        def before(self) -> None: ...
+
+        @property
+        def after_tools(self) -> Callable[[], None]:
+            raise ValueError
+
+    hook = Rich()
+    assert Agent(preset=PRESET, hooks=(hook,)).hooks == (hook,)
+
+
+def test_a_type_that_no_schema_can_say_is_refused_with_the_agent() -> None:
+    def read(file: socket.socket) -> str:
+        return str(file)
+
+    with pytest.raises(ToolInvalid, match="no JSON Schema describes its parameter 'file'"):
+        Agent(preset=PRESET, tools=(tool(read),))
+
+
+def test_a_limit_without_its_fields_name_is_refused() -> None:
+    with pytest.raises(PresetInvalid, match=r"write TokenLimit\(tokens=\.\.\.\)"):
+        TokenLimit(1000)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
 @pytest.mark.parametrize(
     ("field", "value", "sentence"),
     [
@@ -55,7 +139,7 @@ def test_people_may_write_lists_functions_and_numbers() -> None:
         ("tools", ["abc"], r"tools\[0\] must be a Tool or Callable, not 'abc'"),
         ("tools", look, "tools must be a list, not <function look.*: each of its values is a Tool or Callable"),
         ("tools", None, "tools must be a list, not None"),
-        ("config", {}, "must be of type AmritaConfig, not {}"),
+        ("config", 3, "must be of type AmritaConfig, not 3"),
         ("memory", "foo", "must be 'agent' or 'run', not 'foo'"),
         ("run_timeout", -1, "must be a number of seconds above 0, or None, not -1"),
         ("run_timeout", "1", "must be a number of seconds above 0, or None, not '1'"),

@@ -87,7 +87,7 @@ def test_what_does_not_wait_cannot_be_answered(unknown: str) -> None:
 def test_a_call_that_is_held_no_more_cannot_be_answered() -> None:
     bench = Bench(5)
     bench.held = ()
-    with pytest.raises(ApprovalUnknown, match="its agent has none pending"):
+    with pytest.raises(ApprovalUnknown, match="nothing is pending there"):
         bench.waiting.answer(f"{RUN}.5", allowed=True, reason="")
 
 

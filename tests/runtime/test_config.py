@@ -108,6 +108,13 @@ def test_an_unknown_field_is_refused_with_the_nearest() -> None:
         FunctionConfig(agent_tool_call_limits=3)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
+@pytest.mark.parametrize("name", ["agent_tool_call_limit", "function_config.agent_tool_call_limit", "tool_call_limit"])
+def test_a_setting_outside_of_its_section_is_told_where_it_belongs(name: str) -> None:
+    said = r"has no field .*AmritaConfig\.parse\({'function_config': {'agent_tool_call_limit': \.\.\.}}\)"
+    with pytest.raises(PresetInvalid, match=said):
+        AmritaConfig.parse({name: 3})
+
+
 def test_a_mapping_where_a_section_is_meant_is_refused() -> None:
     with pytest.raises(PresetInvalid, match=r"AmritaConfig\.llm must be LLMConfig\(\.\.\.\), .*AmritaConfig\.parse"):
         AmritaConfig(llm={"max_retries": 3})  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]

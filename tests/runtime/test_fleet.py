@@ -2,7 +2,7 @@
 
 import pytest
 
-from amrita_fleet import Agent, Fleet, NamesInvalid
+from amrita_fleet import Agent, Fleet, FleetClosed, NamesInvalid, SystemUnavailable
 from amrita_fleet.protocols.providers.scripted import say, scripted
 
 pytestmark = pytest.mark.anyio
@@ -32,3 +32,21 @@ async def test_notices_can_be_read_from_the_end() -> None:
         async for notice in fleet.notices(after=-1):
             assert notice == before[-1]
             break
+
+
+async def test_a_fleet_that_was_left_says_so_even_to_who_has_written_before() -> None:
+    async with Fleet(system="local") as fleet:
+        await fleet.spawn(Agent(preset=scripted(say("hi"))), ["ana"])
+        await fleet.send("ana", "hello")
+    with pytest.raises(FleetClosed, match="make a new Fleet"):
+        await fleet.send("ana", "hello?")
+
+
+def test_a_fleet_is_not_entered_without_a_wait() -> None:
+    with pytest.raises(FleetClosed, match="use it inside `async with`"), Fleet(system="local"):
+        pass
+
+
+def test_a_fleet_in_this_process_has_no_address() -> None:
+    with pytest.raises(SystemUnavailable, match="has no address"):
+        Fleet(system="local", address="10.0.0.1:6379")

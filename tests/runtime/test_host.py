@@ -295,7 +295,7 @@ def test_an_unknown_system_is_named() -> None:
 
 
 async def test_the_next_preset_takes_over_when_one_fails_for_good_and_the_run_goes_on() -> None:
-    refuses = scripted(call("hold"), fail("AuthRefused", sentence="no such key"), model="first")
+    refuses = scripted(call("hold"), fail("AuthRefused", sentence="no such key"), say("anew"), model="first")
     busy = scripted(repeat(fail("ProviderBusy", sentence="busy")), model="second")
     house, held = House(), Held()
     held.go.set()
@@ -313,7 +313,19 @@ async def test_the_next_preset_takes_over_when_one_fails_for_good_and_the_run_go
     notices = [notice for notice in house.supervisor.feed.read(0, 1000) if notice.extra_type == "fallback"]
     assert outcome.result().text == "saved"
     assert [notice.data["preset"] for notice in notices] == [1, 2]
-    assert again.result().text == "done", "the next run begins with the first preset, whose script goes on"
+    assert again.result().text == "anew", "the next run begins with the first preset, whose script goes on"
+
+
+async def test_an_outcome_names_the_error_that_failed_its_run() -> None:
+    house = House()
+    async with house.host(agent(say("hi"), fail("AuthRefused", sentence="no such key"))) as host:
+        ends = [asyncio.ensure_future(host.outcome(await host.start("go"))) for _ in range(2)]
+        for end in ends:
+            await house.until(end.done)
+    assert [(end.result().ending, end.result().error) for end in ends] == [
+        ("answered", ""),
+        ("failed", "AuthRefused"),
+    ]
 
 
 async def test_a_grant_that_comes_after_the_deadline_is_given_back_and_the_last_answer_is_counted() -> None:

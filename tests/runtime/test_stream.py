@@ -316,6 +316,11 @@ def test_a_second_event_loop_is_refused_at_every_door() -> None:
             door()
 
 
+def test_nobody_resumes_without_an_event_loop() -> None:
+    with pytest.raises(StreamMisused, match="no event loop runs here: call this in a coroutine"):
+        SuspendObjectStream().resume()
+
+
 def test_a_stream_made_before_any_loop_runs_can_be_used_in_one() -> None:
     stream = SuspendObjectStream()
     stream.set_callback_func(print)

@@ -1,11 +1,14 @@
+from typing import Any
+
 import pytest
 
 from amrita_fleet.protocols import codec
-from amrita_fleet.protocols.errors import PresetInvalid, ProviderBusy, StreamBroken
+from amrita_fleet.protocols.errors import BadRequest, PresetInvalid, ProviderBusy, StreamBroken
 from amrita_fleet.protocols.messages import Finish, Json, Message, Reply, Role, ToolCall, Usage
 from amrita_fleet.protocols.presets import ModelPreset
 from amrita_fleet.protocols.providers.base import Delta, Draft, Watcher
 from amrita_fleet.protocols.providers.connection import connect
+from amrita_fleet.protocols.providers.script import Move
 from amrita_fleet.protocols.providers.scripted import (
     ScriptedProvider,
     call,
@@ -35,14 +38,23 @@ def draft_of(provider: ScriptedProvider) -> Draft:
     return provider.draft((Message(Role.USER, "hi"),), (), None)
 
 
-async def test_moves_are_made_in_order_and_then_the_model_is_done() -> None:
+async def test_moves_are_made_in_order() -> None:
     provider = provider_of(scripted(call("f", a=1), say("yes", reasoning="hm")))
-    first, second, third, fourth = [await ask(provider) for _ in range(4)]
+    first, second = [await ask(provider) for _ in range(2)]
     assert first.message.calls == (ToolCall("call_0_0", "f", '{"a":1}'),)
     assert first.finish is Finish.CALLS
     assert (second.message.content, second.message.reasoning_content, second.finish) == ("yes", "hm", Finish.STOP)
-    assert (third.message.content, fourth.message.content) == ("done", "done")
     assert first.request_id != second.request_id
+
+
+@pytest.mark.parametrize("moves", [(), (say("x"),)], ids=["none", "one"])
+async def test_a_script_that_is_over_fails_instead_of_saying_something(moves: tuple[Move, ...]) -> None:
+    provider = provider_of(scripted(*moves))
+    for _ in moves:
+        await ask(provider)
+    for _ in range(2):
+        with pytest.raises(BadRequest, match="no more moves"):
+            await ask(provider)
 
 
 async def test_several_calls_stand_in_one_reply() -> None:
@@ -111,6 +123,18 @@ async def test_every_request_is_kept_the_failed_ones_too() -> None:
     assert [draft.turns[-1] for draft in provider.requests] == [Message(Role.USER, "hi")] * 2
     assert provider.requests[0].head == b'{"model":"scripted","messages":['
     await provider.aclose()
+
+
+@pytest.mark.parametrize(
+    ("move", "sentence"),
+    [
+        ("hello", r"scripted takes moves, as in scripted\(.*, not 'hello'"),
+        ({"sy": "hello"}, r"script\[0\]: a move has one of the fields say"),
+    ],
+)
+def test_what_is_no_move_is_refused_where_the_script_is_written(move: Any, sentence: str) -> None:  # noqa: ANN401
+    with pytest.raises(PresetInvalid, match=sentence):
+        scripted(move)
 
 
 def test_a_scripted_preset_is_plain_data() -> None:

@@ -193,7 +193,7 @@ async def test_a_path_where_no_provider_is_is_bad_input(
         ("- model", "The preset file"),
         ("1: model", "The preset file"),
         ("model: [", "The preset file"),
-        ("base_url: http://127.0.0.1:9/v1", "ModelPreset.model: Field required."),
+        ("base_url: http://127.0.0.1:9/v1", "ModelPreset needs model=... to be given."),
     ],
 )
 @pytest.mark.parametrize(

@@ -27,21 +27,26 @@ async def typed(*arguments: str) -> int:
 
 
 @pytest.mark.parametrize(
-    ("more", "sentence"),
+    ("more", "sentence", "see"),
     [
-        (("--model", "simulated-doctor", "--api-key", "sk-planted"), "The provider refused the key (401)"),
-        (("--model", "simulated-doctor", "--api-key", "env:NO_SUCH_KEY"), "The environment variable NO_SUCH_KEY is"),
-        (("--model", "nobody", "--api-key", KEY), "The provider refused the request (404)"),
+        (("simulated-doctor", "--api-key", "sk-planted"), "The provider refused the key (401)", "AuthRefused"),
+        (
+            ("simulated-doctor", "--api-key", "env:NO_SUCH_KEY"),
+            "The environment variable NO_SUCH_KEY is",
+            "AuthRefused",
+        ),
+        (("nobody", "--api-key", KEY), "The provider refused the request (404)", "BadRequest"),
     ],
     ids=["key", "variable", "model"],
 )
 async def test_a_model_that_was_named_wrongly_is_told_with_status_2(
-    simulator: Simulator, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], sentence: str
+    simulator: Simulator, capsys: pytest.CaptureFixture[str], more: tuple[str, ...], sentence: str, see: str
 ) -> None:
-    assert await typed("--base-url", simulator.base_url, *more) == Status.BAD_INPUT
+    assert await typed("--base-url", simulator.base_url, "--model", *more) == Status.BAD_INPUT
     err = capsys.readouterr().err
     assert err.startswith(f"amrita-fleet: agent-1 did not answer: failed. {sentence}")
-    assert err.count("\n") == 1
+    assert err.endswith(f"\nSee amrita-fleet explain {see}\n")
+    assert err.count("\n") == 2
 
 
 async def test_a_model_that_was_reached_and_said_nothing_is_told_with_status_1(

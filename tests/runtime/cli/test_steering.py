@@ -87,6 +87,11 @@ def test_agents_are_listed_messaged_and_stopped(address: str) -> None:
         (("send", "anna", "Hello."), Status.BAD_INPUT, "The fleet has no agent named 'anna'. Did you mean ana?"),
         (("stop", "nobody"), Status.BAD_INPUT, "The fleet has no agent named 'nobody'."),
         (
+            ("stop", "--all"),
+            Status.BAD_INPUT,
+            "Nobody is stopped: to stop the whole fleet that runs here, add `--fleet watched`.",
+        ),
+        (
             ("stop",),
             Status.BAD_INPUT,
             "Nobody is stopped: name agents, or give --all to stop the whole fleet 'watched'.",

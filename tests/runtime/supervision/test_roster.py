@@ -49,6 +49,13 @@ def test_a_living_agent_keeps_its_name() -> None:
         family().admit(newcomer(DAN))
 
 
+def test_a_stopped_agent_keeps_its_name_and_that_is_said() -> None:
+    roster = family()
+    roster.stop((DAN,), "enough", 2.0)
+    with pytest.raises(NameTaken, match=r"named 'dan'; it was stopped \(enough\) and keeps its name: choose another"):
+        roster.admit(newcomer(DAN))
+
+
 def test_a_dead_one_comes_back_with_the_next_incarnation() -> None:
     roster = family()
     roster.bury(BOB, FIRST, "killed", 2.0)

@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel, Field, field_validator
 
+from amrita_fleet.protocols.messages import Json
 from amrita_fleet.runtime.tools.arguments import read_arguments
 from amrita_fleet.runtime.tools.output import ToolOutput
 from amrita_fleet.runtime.tools.tool import Tool, tool
@@ -222,3 +223,16 @@ def test_a_hand_written_schema_lets_through_what_fits(given: dict[str, Any]) -> 
 )
 def test_a_hand_written_schema_refuses_what_does_not_fit(name: str, value: object) -> None:
     assert f"{name!r} should be " in refusal(written, json.dumps({"to": "a"} | {name: value}))
+
+
+@pytest.mark.parametrize(
+    ("schema", "said"),
+    [
+        ({"title": "A", "type": "integer"}, "'a' should be integer, not {}"),
+        ({"anyOf": [{"type": "array", "items": {"type": "string"}}, {"type": "null"}]}, "array of string or null, not"),
+        (False, "'a' should be left out"),
+    ],
+)
+def test_what_a_hand_written_schema_wants_is_said_in_words(schema: Json, said: str) -> None:
+    one = Tool(name="one", function=print, parameters={"type": "object", "properties": {"a": schema}})
+    assert said in refusal(one, '{"a": {}}')

@@ -115,6 +115,11 @@ def shown(made: Tool) -> Json:
     return made.schema.parameters["properties"]
 
 
+def test_an_option_that_a_tool_does_not_have_is_refused_with_the_nearest() -> None:
+    with pytest.raises(ToolInvalid, match=r"'greet' .* no option 'timeoutt' \(did you mean 'timeout'\?\)"):
+        tool(timeoutt=3)(greet)  # type: ignore[call-overload]  # pyright: ignore[reportCallIssue]
+
+
 def test_a_bare_decorator_takes_everything_from_the_function() -> None:
     made = tool(greet)
     assert (made.name, made.schema.description, made.replay, made.polling) == ("greet", "Greet.", "never", False)
