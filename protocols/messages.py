@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import TypeAlias
 
-__all__ = ("Finish", "Json", "Message", "Reply", "Role", "ToolCall", "ToolResult", "Turn", "Usage")
+__all__ = ("Finish", "Json", "Message", "Reply", "Role", "ToolCall", "ToolResult", "Turn", "Usage", "is_failure")
 
 Json: TypeAlias = "bool | int | float | str | list[Json] | dict[str, Json] | None"
 """A JSON value."""
@@ -54,6 +54,11 @@ class ToolResult:
     call_id: str
     name: str
     content: str
+
+
+def is_failure(text: str) -> bool:
+    """Whether a call's output says that it failed. By convention, which tools follow too, it then begins `ERROR`."""
+    return text.startswith("ERROR")
 
 
 @dataclass(frozen=True, slots=True)

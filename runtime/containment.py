@@ -45,6 +45,10 @@ async def contain(work: Coroutine[Any, Any, T]) -> T:
 class CancelledItself(RuntimeError):
     """What a caller gets in the place of a cancellation that nobody asked for."""
 
+    def __init__(self) -> None:
+        """Say it."""
+        super().__init__("it cancelled the task that it ran in")
+
 
 async def apart(work: Coroutine[Any, Any, T]) -> T:
     """Do the work in a task of its own: code that cancels the task it runs in ends that one alone.
@@ -59,6 +63,6 @@ async def apart(work: Coroutine[Any, Any, T]) -> T:
         caller = asyncio.current_task()
         if caller is None or caller.cancelling():
             raise
-        raise CancelledItself("it cancelled the task that it ran in") from None
+        raise CancelledItself from None
     finally:
         work.close()  # it may never have begun

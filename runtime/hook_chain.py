@@ -1,6 +1,5 @@
 """Asks an agent's hooks, one after the other. What a hook does wrong is told and never spreads."""
 
-import asyncio
 import logging
 from collections.abc import Callable, Iterable, Mapping
 from copy import deepcopy
@@ -12,7 +11,6 @@ from typing import TypeAlias, cast
 
 from ..protocols.messages import Json
 from ..protocols.notices import NoticeType
-from .containment import apart
 from .errors import HookFailed
 from .hooks import (
     AddNote,
@@ -33,7 +31,8 @@ from .hooks import (
     ToolAsked,
     ToolDone,
 )
-from .tools.executor import ends_the_caller, sentence
+from .leash import GRACE, Gave, Late, Leash, Raised
+from .step.raised import sentence
 from .tools.threads import Threads
 
 __all__ = ("HookChain", "Ruling")
@@ -70,7 +69,13 @@ class HookChain:
     """The hooks of one agent, on one event loop. False when there are none."""
 
     def __init__(
-        self, hooks: Iterable[Hooks], tell: Tell, *, patience: float = PATIENCE, threads: Threads | None = None
+        self,
+        hooks: Iterable[Hooks],
+        tell: Tell,
+        *,
+        patience: float = PATIENCE,
+        threads: Threads | None = None,
+        grace: float = GRACE,
     ) -> None:
         """Keep those that do something at each point.
 
@@ -79,12 +84,14 @@ class HookChain:
             tell: Tells the watchers.
             patience: Seconds a decision may take.
             threads: Where sync hooks run; None: as many as an agent has.
+            grace: Seconds a cancelled async hook has to put things in order.
         """
         hooks = tuple(hooks)
         self._asked = {kind: tuple(h for h in hooks if overrides(h, name)) for kind, (name, _) in POINTS.items()}
         self._tell = tell
         self._patience = patience
         self._threads = threads or Threads()
+        self._grace = grace
 
     def __bool__(self) -> bool:
         """Whether any hook does anything."""
@@ -168,17 +175,20 @@ class HookChain:
             HookFailed: It raised, took too long, or decided what it cannot at this point; the watchers know.
         """
         name, kinds = POINTS[type(point)]
-        deadline = asyncio.timeout(self._patience)
-        try:
-            async with deadline:
-                return checked(await apart(self._answer(getattr(hook, name), point)), kinds)
-        # As with a tool: what leaves a coroutine as a KeyboardInterrupt or SystemExit would end the agent's loop.
-        except BaseException as error:
-            if ends_the_caller(error):
-                raise
-            late = isinstance(error, TimeoutError) and deadline.expired()
-            reason = f"it took longer than {self._patience:g} seconds" if late else sentence(error)
-            raise self._failed(hook, name, reason, error) from error
+        method = getattr(hook, name)
+        work = self._answer(method, point)
+        match await Leash(work, f"The hook {named(hook)}.{name}", self._grace).within(self._patience):
+            case Gave(decision) if decision is None or isinstance(decision, kinds):
+                return decision
+            case Gave(other):
+                takes = ", ".join(kind.__name__ for kind in kinds)
+                wrong = TypeError(f"it gave a {type(other).__name__}, not {takes} or None")
+                raise self._failed(hook, name, sentence(wrong), wrong)
+            case Raised(error):
+                raise self._failed(hook, name, sentence(error), error) from error
+            case Late() as late:
+                end = late if iscoroutinefunction(method) else Late.LEFT  # a thread cannot be stopped
+                raise self._failed(hook, name, f"it took longer than {self._patience:g} seconds and {end}")
 
     async def _answer(self, method: Callable[[HookPoint], Answer[Decision]], point: HookPoint) -> Decision | None:
         if iscoroutinefunction(method):
@@ -191,26 +201,16 @@ class HookChain:
         async with self._threads.turn():
             if self._threads.spent:
                 raise RuntimeError("too many earlier hooks are stuck in their threads")
-            return cast("Answer[Decision]", await self._threads.run(partial(method, point)))
+            return await self._threads.run(partial(method, point))
 
-    def _failed(self, hook: Hooks, name: str, reason: str, cause: BaseException) -> HookFailed:
+    def _failed(self, hook: Hooks, name: str, reason: str, cause: BaseException | None = None) -> HookFailed:
         """The error for a hook's failure, once it has been told."""
         failure = HookFailed(hook=named(hook), point=name, reason=reason)
-        log.warning("%s", failure, exc_info=cause)
+        log.warning("%s", failure)
+        log.debug("where %s.%s failed", failure.hook, name, exc_info=cause)
         facts = {"hook": failure.hook, "point": name, "reason": reason}
         self._tell(NoticeType.AGENT, "hook_failed", str(failure), facts)
         return failure
-
-
-def checked(decision: Decision | None, kinds: tuple[type[Decision], ...]) -> Decision | None:
-    """A hook's decision, if its point has such.
-
-    Raises:
-        TypeError: It has not.
-    """
-    if decision is None or isinstance(decision, kinds):
-        return decision
-    raise TypeError(f"it gave a {type(decision).__name__}, not {', '.join(kind.__name__ for kind in kinds)} or None")
 
 
 def overrides(hook: Hooks, name: str) -> bool:

@@ -5,15 +5,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import cast
 
-from ..protocols.messages import Json, ToolCall
+from ..protocols.messages import Json, ToolCall, is_failure
 from .containment import CancelledItself, apart
 from .errors import HookFailed
 from .hook_chain import HookChain
 from .hooks import RefuseCall, ToolAsked, ToolDone
 from .step.events import CallFacts
+from .step.raised import sentence
 from .tools.arguments import read_arguments
 from .tools.digest import NO_ARGUMENTS, signature
-from .tools.executor import Executor, sentence
+from .tools.executor import Executor
 from .tools.output import ToolContext, ToolOutput
 from .tools.registry import Toolbox
 from .tools.text import clean, dumps
@@ -68,6 +69,8 @@ class Workbench:
             return ToolOutput.failure(f"{tool.name} cancelled itself.")
 
     async def _run(self, tool: Tool, text: str, context: ToolContext, *, approved: bool) -> ToolOutput | Held:
+        if not self._hooks and (approved or not tool.approval):
+            return await self._executor.run(tool, text, context)
         given = read(tool, text)
         if isinstance(given, ToolOutput):
             return self._executor.bounded(given)
@@ -111,8 +114,7 @@ class Workbench:
         replaced = await self._hooks.after_tool(done)
         if replaced is None:
             return output
-        failed = replaced.text.startswith("ERROR")
-        return self._executor.bounded(ToolOutput(replaced.text, failed, output.wait))
+        return self._executor.bounded(ToolOutput(replaced.text, is_failure(replaced.text), output.wait))
 
 
 def read(tool: Tool, text: str) -> Mapping[str, Json] | ToolOutput:
@@ -122,7 +124,7 @@ def read(tool: Tool, text: str) -> Mapping[str, Json] | ToolOutput:
         if isinstance(given, ToolOutput):
             return given
         return cast("dict[str, Json]", json.loads("{}" if text.strip() in NO_ARGUMENTS else text))
-    except Exception as error:  # noqa: BLE001  a user's validator may raise anything; the model reads what
+    except BaseException as error:  # noqa: BLE001  a user's validator may raise anything; the model reads what
         return ToolOutput.failure(sentence(error))
 
 

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Final
 
-from ..messages import Json, Message, Role, ToolCall, ToolResult, Turn
+from ..messages import Json, Message, Role, ToolCall, ToolResult, Turn, is_failure
 from ..profiles import Profile
 from ..thinking import ContentMode
 from .lenient import compact, items, mapping, parse, text
@@ -27,7 +27,6 @@ CLOSING: Final = b"}]}"
 """What ends a user message and its last block."""
 
 MARKED: Final = b',"cache_control":{"type":"ephemeral"}' + CLOSING
-FAILURE: Final = "ERROR: "
 
 Blocks = list[dict[str, Json]]
 
@@ -126,7 +125,7 @@ def result_block(result: ToolResult, sent: str) -> dict[str, Json]:
     block: dict[str, Json] = {"type": "tool_result", "tool_use_id": sent}
     if result.content:
         block["content"] = result.content
-    if result.content.startswith(FAILURE):
+    if is_failure(result.content):
         block["is_error"] = True
     return block
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import cast
 
-from ...protocols.messages import Json
+from ...protocols.messages import Json, is_failure
 
 __all__ = ("Shard", "failed", "read_object", "split")
 
@@ -40,7 +40,7 @@ def split(shard: Shard, parts: int) -> tuple[Shard, ...]:
 
 def failed(output: str) -> bool:
     """Whether a call came to nothing."""
-    return output.startswith(("ERROR:", "Cancelled:"))
+    return is_failure(output) or output.startswith("Cancelled:")
 
 
 def read_object(text: str) -> dict[str, Json] | None:

@@ -5,6 +5,7 @@ Stall detection and limits stand here, inside the loop: a model that is stuck ne
 
 from dataclasses import replace
 
+from ...protocols.messages import is_failure
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
 from .boundary import leave
@@ -77,7 +78,7 @@ def wants_boundary(state: AgentState) -> bool:
 def hinted(state: AgentState, doing: Acting) -> Moved:
     """Tell the model what to do about failures, and about a call that it repeats."""
     run = state.current
-    failed = any((slot.output or "").startswith("ERROR") and not slot.quiet for slot in doing.slots)
+    failed = any(is_failure(slot.output or "") and not slot.quiet for slot in doing.slots)
     if failed:
         run = replace(run, tool_error_hints=run.tool_error_hints + 1)
         state = replace(state, run=run)

@@ -50,16 +50,24 @@ def shortened(text: str, limit: int, hint: str = "") -> str:
         limit: Bytes.
         hint: What the reader can do to see the rest; at most 80 bytes.
     """
-    if len(text) * 4 <= limit or size_of(text) <= limit:
+    if len(text) * 4 <= limit or (size := size_of(text)) <= limit:
         return text
-    data = text.encode(errors="replace")
     room = limit - MARKER
     if room < MARKER:
-        return data[: max(0, limit)].decode(errors="ignore")
-    head = data[: room * 2 // 3].decode(errors="ignore")
-    tail = data[len(data) - room // 3 :].decode(errors="ignore")
-    missing = len(data) - size_of(head) - size_of(tail)
-    return f"{head}\n[... {missing} of {len(data)} bytes are left out here{hint and '; '}{hint} ...]\n{tail}"
+        return head_of(text, max(0, limit))
+    head, tail = head_of(text, room * 2 // 3), tail_of(text, room // 3)
+    missing = size - size_of(head) - size_of(tail)
+    return f"{head}\n[... {missing} of {size} bytes are left out here{hint and '; '}{hint} ...]\n{tail}"
+
+
+def head_of(text: str, size: int) -> str:
+    """The beginning of a text in at most `size` bytes. The rest is not looked at: it may be very long."""
+    return text[:size].encode(errors="replace")[:size].decode(errors="ignore")
+
+
+def tail_of(text: str, size: int) -> str:
+    """The end of a text in at most `size` bytes, at least 1. The rest is not looked at."""
+    return text[-size:].encode(errors="replace")[-size:].decode(errors="ignore")
 
 
 def level(sizes: list[int], excess: int, least: int) -> int:

@@ -2,23 +2,25 @@
 
 import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Awaitable, Mapping
 from contextlib import nullcontext
 from functools import partial
 from inspect import isawaitable
 from typing import Any
 
+from ...protocols.messages import is_failure
+from ..containment import CancelledItself
+from ..leash import GRACE, Gave, Late, Leash, Raised
+from ..step.raised import sentence
 from .arguments import read_arguments
 from .loop_time import timed
 from .output import ToolContext, ToolOutput
-from .text import as_text, clean, cut
-from .threads import Threads
+from .room import TooLarge
+from .text import cut, shown
+from .threads import Threads, name_of
 from .tool import Tool
 
-__all__ = ("Executor", "ends_the_caller", "sentence")
-
-MESSAGE_SHOWN = 2000
-"""Characters of an exception's message that the model reads."""
+__all__ = ("Executor",)
 
 log = logging.getLogger(__name__)
 
@@ -30,16 +32,25 @@ class Executor:
     which the output and the log say. Nor can an async tool that blocks the loop; the log names it afterwards.
     """
 
-    def __init__(self, *, output_bytes: int = 32 * 1024, threads: Threads | None = None, patience: float = 1.0) -> None:
+    def __init__(
+        self,
+        *,
+        output_bytes: int = 32 * 1024,
+        threads: Threads | None = None,
+        patience: float = 1.0,
+        grace: float = GRACE,
+    ) -> None:
         """Make one.
 
         Args:
             output_bytes: Bytes of UTF-8 one output may have, at least 400.
             threads: Where sync calls run; None: as many as an agent has.
             patience: Seconds an async tool may hold the loop without a word in the log.
+            grace: Seconds a cancelled async tool has to put things in order.
         """
         self._output_bytes = output_bytes
         self._patience = patience
+        self._grace = grace
         self._threads = threads or Threads()
         self._turns: dict[str, asyncio.Semaphore] = {}
 
@@ -53,89 +64,88 @@ class Executor:
         """
         try:
             given = read_arguments(tool, arguments)
-            if isinstance(given, ToolOutput):
-                return self.bounded(given)
-            return self.bounded(await self._called(tool, given | dict.fromkeys(tool.contexts, context)))
-        # A KeyboardInterrupt or SystemExit that left a coroutine would kill the agent's loop and leave it deaf.
-        except BaseException as error:
-            if ends_the_caller(error):
-                raise
-            log.warning("Tool %s failed.", tool.name, exc_info=error)
-            return self.bounded(ToolOutput.failure(sentence(error)))
+        except BaseException as error:  # noqa: BLE001  a user's validator may raise anything
+            return self._failed(tool, error)
+        if isinstance(given, ToolOutput):
+            return self.bounded(given)
+        return await self._called(tool, given | dict.fromkeys(tool.contexts, context))
 
     async def _called(self, tool: Tool, given: Mapping[str, Any]) -> ToolOutput:
-        """Wait for a turn, then for the result, as long as the tool may take."""
+        """Wait for a turn, then for the output, as long as the tool may take."""
         async with self._turn(tool), nullcontext() if tool.on_loop else self._threads.turn():
             if not tool.on_loop and self._threads.spent:
                 return ToolOutput.failure(f"{tool.name} was not run: too many earlier calls never ended.")
-            deadline = asyncio.timeout(tool.timeout)
-            try:
-                async with deadline:
-                    value = await (self._on_loop(tool, given) if tool.on_loop else self._in_thread(tool, given))
-                    if isawaitable(value):
-                        value = await value
-            except TimeoutError:
-                if not deadline.expired():  # it is the tool's own
-                    raise
-                end = "stopped" if tool.on_loop else "left behind: it may still be running"
-                return ToolOutput.failure(f"{tool.name} took longer than {tool.timeout:g} seconds and was {end}.")
-        return shown(tool, value)
+            work = self._on_loop(tool, given) if tool.on_loop else self._in_thread(tool, given)
+            match await Leash(work, f"The tool {tool.name}", self._grace).within(tool.timeout):
+                case Gave(output):
+                    return output
+                case Raised(error):
+                    return self._failed(tool, error)
+                case Late() as late:
+                    end = late if tool.on_loop else Late.LEFT
+                    return ToolOutput.failure(f"{tool.name} took longer than {tool.timeout:g} seconds and {end}.")
 
-    async def _on_loop(self, tool: Tool, given: Mapping[str, Any]) -> object:
+    async def _on_loop(self, tool: Tool, given: Mapping[str, Any]) -> ToolOutput:
         def held(seconds: float) -> None:
             if seconds > self._patience:
                 log.warning("Tool %s blocked its agent for %.1f seconds: make it a sync function.", tool.name, seconds)
 
-        return await timed(tool.function(**given), held)
+        return await self._told(tool, await timed(tool.function(**given), held))
 
-    async def _in_thread(self, tool: Tool, given: Mapping[str, Any]) -> object:
+    async def _in_thread(self, tool: Tool, given: Mapping[str, Any]) -> ToolOutput:
+        def call() -> Awaitable[Any] | ToolOutput:
+            value = tool.function(**given)
+            return value if isawaitable(value) else self._shown(tool, value)
+
         try:
-            return await self._threads.run(partial(tool.function, **given))
-        except asyncio.CancelledError as error:
-            if ends_the_caller(error):
+            output = await self._threads.run(call, name_of(tool.function))
+        except asyncio.CancelledError:
+            task = asyncio.current_task()
+            if task is not None and task.cancelling():
                 log.warning("Tool %s was left behind in its thread, where it may still be running.", tool.name)
             raise
+        return output if isinstance(output, ToolOutput) else await self._told(tool, await output)
 
     def _turn(self, tool: Tool) -> asyncio.Semaphore | nullcontext[None]:
         if tool.concurrency is None:
             return nullcontext()
         return self._turns.setdefault(tool.name, asyncio.Semaphore(tool.concurrency))
 
-    def bounded(self, output: ToolOutput) -> ToolOutput:
-        """The output as a transcript can hold it."""
-        content = output.content
-        if output.failed and not content.startswith("ERROR"):
-            content = f"ERROR: {content}"
-        return ToolOutput(cut(clean(content), self._output_bytes), output.failed, output.wait)
+    async def _told(self, tool: Tool, value: object) -> ToolOutput:
+        """The output for what a tool gave, without holding the loop up."""
+        try:
+            return self._shown(tool, value, brief=True)
+        except TooLarge:
+            return await self._threads.run(partial(self._shown, tool, value))
 
+    def _shown(self, tool: Tool, value: object, *, brief: bool = False) -> ToolOutput:
+        """The output for what a tool gave. One without a text is its author's error; the tool has run all the same.
 
-def told(text: str) -> ToolOutput:
-    """A result's text. One that begins `ERROR` is a failure by the convention that tools tell models."""
-    return ToolOutput(text, failed=text.startswith("ERROR"))
+        Raises:
+            TooLarge: It was to be brief.
+        """
+        if isinstance(value, ToolOutput):
+            return self.bounded(value, brief=brief)
+        try:
+            text = shown(value, self._output_bytes, brief=brief)
+        except (TypeError, ValueError) as error:
+            log.warning("A result of the tool %s cannot be shown.", tool.name, exc_info=error)
+            return self.bounded(ToolOutput.failure(f"{tool.name} has run, but its result cannot be shown: {error}."))
+        return ToolOutput(text, failed=is_failure(text))
 
+    def _failed(self, tool: Tool, error: BaseException) -> ToolOutput:
+        what = f"{tool.name} cancelled itself." if isinstance(error, CancelledItself) else sentence(error)
+        log.warning("Tool %s failed: %s", tool.name, what)
+        log.debug("where the tool %s failed", tool.name, exc_info=error)
+        return self.bounded(ToolOutput.failure(what))
 
-def shown(tool: Tool, value: object) -> ToolOutput:
-    """The output for what a tool gave. One that has no text is the author's error; the tool has run all the same."""
-    try:
-        return value if isinstance(value, ToolOutput) else told(as_text(value))
-    except (TypeError, ValueError) as error:
-        log.warning("A result of the tool %s cannot be shown.", tool.name, exc_info=error)
-        return ToolOutput.failure(f"{tool.name} has run, but its result cannot be shown: {error}.")
+    def bounded(self, output: ToolOutput, *, brief: bool = False) -> ToolOutput:
+        """The output as a transcript can hold it.
 
-
-def ends_the_caller(error: BaseException) -> bool:
-    """Whether the error is no doing of the tool: someone ends the task, or closes the coroutine, that runs it."""
-    if isinstance(error, asyncio.CancelledError):
-        task = asyncio.current_task()
-        return task is None or task.cancelling() > 0
-    return isinstance(error, GeneratorExit)
-
-
-def sentence(error: BaseException) -> str:
-    """An exception on one line."""
-    name = type(error).__name__
-    try:
-        message = " ".join(str(error).split())
-    except Exception:  # noqa: BLE001  a user's `__str__`
-        message = "(its message cannot be shown)"
-    return f"{name}: {message[:MESSAGE_SHOWN]}" if message else name
+        Raises:
+            TooLarge: It was to be brief.
+        """
+        content = shown(output.content, self._output_bytes, brief=brief)
+        if output.failed and not is_failure(content):
+            content = cut(f"ERROR: {content}", self._output_bytes)
+        return ToolOutput(content, output.failed, output.wait)

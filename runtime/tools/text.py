@@ -14,28 +14,61 @@ from typing import Any, TypeAlias, cast
 
 from ...protocols.messages import Json
 from ..step.sizes import shortened
+from .room import Room
 
-__all__ = ("as_text", "clean", "cut")
+__all__ = ("as_text", "clean", "cut", "shown")
 
 Compound: TypeAlias = Mapping[Any, Any] | AbstractSet[Any] | Sequence[Any] | ValuesView[Any]
 
 DEPTH = 64
 """Levels of nesting; deeper data most likely holds itself."""
 
+BITS = 3
+"""Of a number's bits that make a digit, nearly."""
 
-def as_text(value: object) -> str:
+SHORT = 1000
+"""Elements or bytes that are looked at in no time."""
+
+
+REST = "call again for a smaller part to see"
+
+
+def shown(value: object, limit: int, *, brief: bool = False) -> str:
+    """A result as a model reads it: a text as it is, anything else as `as_text` writes it, cut.
+
+    Args:
+        value: The result.
+        limit: Bytes of UTF-8, at least 400.
+        brief: Others wait.
+
+    Raises:
+        TooLarge: Others wait, and this would take more than a few milliseconds.
+        TypeError: The value holds an object that has only a `repr` with its address.
+        ValueError: It is nested too deeply.
+    """
+    room = Room(limit, brief=brief)
+    if isinstance(value, str) and not isinstance(value, Enum):
+        if len(value) > limit:
+            room.slow()
+        return clean(cut(str(value), limit))
+    return cut(as_text(value, room), limit)
+
+
+def as_text(value: object, room: Room) -> str:
     """A text as it is, anything else as compact JSON in its own order.
 
     None is `null`, so that a model can tell it from an empty text. Sets are sorted; bytes are UTF-8, or else
     `base64:...`; NaN and the infinities, which JSON lacks, are texts; objects with a `__str__` of their own (a path, a
-    UUID) are what it says.
+    UUID) are what it says. Where there is no more room, all that follows is left out, which the end says.
 
     Raises:
+        TooLarge: There is not enough room, and others wait.
         TypeError: The value holds an object that has only a `repr` with its address.
         ValueError: It is nested too deeply.
     """
-    data = plain(value)
-    return data if isinstance(data, str) else dumps(data)
+    data = plain(value, room)
+    text = data if isinstance(data, str) else dumps(data)
+    return f"{text}\n[... the result goes on, {REST} what follows ...]" if room.cut else text
 
 
 def clean(text: str) -> str:
@@ -53,10 +86,10 @@ def cut(text: str, limit: int) -> str:
     The tail stays because the error of a long log stands at its end.
 
     Args:
-        text: Without lone surrogates.
+        text: Any text.
         limit: Bytes, at least 400.
     """
-    return shortened(text, limit, "call again for a smaller part to see them")
+    return shortened(text, limit, f"{REST} them")
 
 
 def dumps(data: Json) -> str:
@@ -64,27 +97,42 @@ def dumps(data: Json) -> str:
     return json.dumps(data, ensure_ascii=False, separators=(",", ":"))
 
 
-def plain(value: object, depth: int = 0) -> Json:
-    """The value as JSON data."""
+def plain(value: object, room: Room, depth: int = 0) -> Json:
+    """The value as JSON data, as far as there is room."""
     if depth > DEPTH:
         raise ValueError(f"the result is nested more than {DEPTH} levels deep, or holds itself")
     if isinstance(value, Enum):
-        return plain(value.value, depth + 1)
+        return plain(value.value, room, depth + 1)
+    if isinstance(value, BINARY) and len(cast("bytes", value)) > SHORT:
+        room.slow()
     for kind, form in LEAVES:
         if isinstance(value, kind):
-            return form(value)
-    inner = opened(value)
+            data = form(value)
+            if isinstance(data, int):
+                room.take(data.bit_length() // BITS)
+            return clean(room.text(data)) if isinstance(data, str) else data
+    inner = opened(value, room)
+    if inner is None:
+        return clean(room.text(told(value)))
     if isinstance(inner, Mapping):
-        return {key(one): plain(item, depth + 1) for one, item in inner.items()}
+        return {key(one, room): plain(item, room, depth + 1) for one, item in room.each(inner.items())}
     if isinstance(inner, AbstractSet):
-        return sorted((plain(item, depth + 1) for item in inner), key=dumps)
-    return told(value) if inner is None else [plain(item, depth + 1) for item in inner]
+        return list(room.each(in_order(inner, room, depth + 1)))
+    return [plain(item, room, depth + 1) for item in room.each(inner)]
 
 
-def opened(value: object) -> Compound | None:
+def in_order(values: AbstractSet[Any], room: Room, depth: int) -> list[Json]:
+    """All elements of a set: which of them come first, only all together tell."""
+    if len(values) > SHORT:
+        room.slow()
+    return sorted((plain(each, Room(room.limit), depth) for each in values), key=dumps)
+
+
+def opened(value: object, room: Room) -> Compound | None:
     """What a compound value holds; None when it is not compound."""
     cls, it = type(value), cast("Any", value)
     if hasattr(cls, "model_dump"):  # a pydantic model, told without loading pydantic
+        room.slow()  # it is written whole
         return cast("Compound", it.model_dump(mode="json"))
     if dataclasses.is_dataclass(cls):
         return {field.name: getattr(value, field.name) for field in dataclasses.fields(cls)}
@@ -101,12 +149,12 @@ def told(value: object) -> str:
         raise TypeError(
             f"the result holds a {name}, which has no text form: the tool's author should return plain data"
         )
-    return clean(str(value))
+    return str(value)
 
 
-def key(value: object) -> str:
+def key(value: object, room: Room) -> str:
     """A mapping's key as JSON needs it."""
-    data = plain(value)
+    data = plain(value, room)
     return data if isinstance(data, str) else dumps(data)
 
 
@@ -127,13 +175,15 @@ def binary(value: bytes) -> str:
         return f"base64:{b64encode(data).decode()}"
 
 
+BINARY: tuple[Any, ...] = (bytes, bytearray, memoryview)
+
 LEAVES: tuple[tuple[Any, Callable[[Any], Json]], ...] = (
-    (str, lambda value: clean(str(value))),
+    (str, str),
     (bool | NoneType, lambda value: value),
     (Integral, int),
     (Rational, str),
     (Real, real),
-    (bytes | bytearray | memoryview, binary),
+    (BINARY, binary),
     (date | time, lambda value: value.isoformat()),
 )
 """How single values are written; the first kind that fits counts."""

@@ -6,8 +6,13 @@ from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager, suppress
 from contextvars import copy_context
 from functools import partial
+from typing import TypeVar
 
-__all__ = ("Threads",)
+from ..leash import Gave, Raised
+
+__all__ = ("Threads", "name_of")
+
+R = TypeVar("R")
 
 
 class Threads:
@@ -55,38 +60,41 @@ class Threads:
             timer.cancel()
             give_back()
 
-    async def run(self, function: Callable[[], object]) -> object:
+    async def run(self, function: Callable[[], R], name: str = "") -> R:
         """What the function gives, or raises. When the caller is cancelled, the thread is left behind.
 
-        The thread is called as the function is, so that one that hangs can be told in a dump of them.
+        Args:
+            function: What to call.
+            name: What the thread is called, so that one that hangs can be told in a dump of them; empty: as the
+                function is.
         """
         loop = asyncio.get_running_loop()
-        ended: asyncio.Future[tuple[object, BaseException | None]] = loop.create_future()
+        ended: asyncio.Future[Gave[R] | Raised] = loop.create_future()
         context = copy_context()
 
-        def tell(end: tuple[object, BaseException | None]) -> None:
+        def tell(end: Gave[R] | Raised) -> None:
             if not ended.done():
                 ended.set_result(end)
 
         def work() -> None:
-            end: tuple[object, BaseException | None]
+            end: Gave[R] | Raised
             try:
-                end = context.run(function), None
+                end = Gave(context.run(function))
             except BaseException as error:  # noqa: BLE001  it is raised where the call is awaited
-                end = None, error
+                end = Raised(error)
             with suppress(RuntimeError):  # the loop has ended, and with it whoever waited
                 loop.call_soon_threadsafe(tell, end)
 
-        thread = threading.Thread(target=work, name=name_of(function), daemon=True)
+        thread = threading.Thread(target=work, name=name or name_of(function), daemon=True)
         thread.start()
         self._running.add(thread)
-        value, error = await ended
-        if error is not None:
-            raise error
-        return value
+        end = await ended
+        if isinstance(end, Raised):
+            raise end.error
+        return end.value
 
 
-def name_of(function: Callable[[], object]) -> str:
+def name_of(function: Callable[..., object]) -> str:
     """What a function is called in the program; of a partial call, the function that is called."""
     called = function.func if isinstance(function, partial) else function
     return getattr(called, "__qualname__", type(called).__qualname__)

@@ -4,6 +4,7 @@ import asyncio
 import logging
 import threading
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -207,7 +208,7 @@ async def test_a_hook_that_fails_is_told_and_logged_and_the_others_still_count(
     assert (failure.value.hook, failure.value.point) == ("Broken", "before_tool")
     assert told.kinds == ["agent.hook_failed"] * 5
     reasons = {data["point"]: data["reason"] for _, data in told.notices}
-    assert reasons["after_step"] == "TaskLeft: SystemExit was raised in a task"
+    assert reasons["after_step"] == "SystemExit: 1"
     assert reasons["after_tool"] == "TypeError: it gave a ReplaceSummary, not ReplaceOutput or None"
     assert reasons["on_limit"] == "ValueError: ExtendRounds.rounds must be a whole number of at least 1, not 0"
     assert len(caplog.records) == 5
@@ -220,7 +221,35 @@ async def test_a_hook_has_only_so_much_time() -> None:
                 await asyncio.Event().wait()
 
     ended = await HookChain([Slow()], Told(), patience=0.001).before_step(BEGINS)
-    assert ended == EndRun("The hook Slow.before_step failed: it took longer than 0.001 seconds.")
+    assert ended == EndRun("The hook Slow.before_step failed: it took longer than 0.001 seconds and was stopped.")
+
+
+async def test_a_hook_that_ignores_its_cancellation_is_broken_off(caplog: pytest.LogCaptureFixture) -> None:
+    class Deaf(Hooks):
+        async def before_step(self, step: StepBegun) -> None:
+            while step:
+                with suppress(asyncio.CancelledError):
+                    await asyncio.Event().wait()
+
+    ended = await HookChain([Deaf()], Told(), patience=0.001, grace=0.001).before_step(BEGINS)
+    late = "it took longer than 0.001 seconds and was broken off, since it ignored its cancellation"
+    assert ended == EndRun(f"The hook Deaf.before_step failed: {late}.")
+    assert "The hook Deaf.before_step ignored its cancellation" in caplog.text
+
+
+async def test_a_generator_exit_that_a_hook_raises_is_its_own() -> None:
+    class Closing(Hooks):
+        async def before_step(self, step: StepBegun) -> None:
+            raise GeneratorExit(step.step)
+
+        def before_tool(self, call: ToolAsked) -> None:
+            raise GeneratorExit(call.tool)
+
+    assert await chain(Closing()).before_step(BEGINS) == EndRun(
+        "The hook Closing.before_step failed: GeneratorExit: 1."
+    )
+    with pytest.raises(HookFailed, match="GeneratorExit: add"):
+        await chain(Closing()).before_tool(asked(a=1))
 
 
 async def test_a_sync_hook_that_never_ends_is_left_behind_and_there_are_only_so_many_threads_for_that() -> None:
@@ -235,7 +264,10 @@ async def test_a_sync_hook_that_never_ends_is_left_behind_and_there_are_only_so_
         ends = [await hooks.before_step(BEGINS) for _ in range(2)]
     finally:
         go.set()
-    reasons = ["it took longer than 0.05 seconds", "RuntimeError: too many earlier hooks are stuck in their threads"]
+    reasons = [
+        "it took longer than 0.05 seconds and was left behind: it may still be running",
+        "RuntimeError: too many earlier hooks are stuck in their threads",
+    ]
     assert ends == [EndRun(f"The hook Stuck.before_step failed: {reason}.") for reason in reasons]
 
 

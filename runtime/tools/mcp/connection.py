@@ -4,6 +4,7 @@ import asyncio
 import logging
 from collections.abc import Mapping
 from dataclasses import replace
+from importlib import import_module
 from typing import TYPE_CHECKING, cast
 
 from ....protocols.errors import PresetInvalid
@@ -12,12 +13,13 @@ from ....protocols.providers.base import ToolSchema
 from ...errors import ToolServerFailed
 from ..output import ToolOutput
 from ..servers import McpHttp, McpServer
+from .quiet import quieted
 from .results import output_of
 from .transport import Trace, transport_to
 
 if TYPE_CHECKING:
     from mcp import Client
-    from mcp.types import Tool
+    from mcp.types import CallToolResult, Tool
 
 __all__ = ("Connection",)
 
@@ -98,8 +100,8 @@ class Connection:
         try:
             client = await self.opened()
             patience = self._server.timeout + GRACE
-            output = output_of(await client.call_tool(tool, dict(arguments), read_timeout_seconds=patience))
-            return replace(output, content=self._trace.masked(output.content))
+            result = await client.call_tool(tool, dict(arguments), read_timeout_seconds=patience)
+            return await asyncio.to_thread(self._read, result)
         except ToolServerFailed as error:
             return ToolOutput.failure(str(error))
         except Exception as error:  # noqa: BLE001  whatever the SDK makes of an answer, or of none
@@ -112,22 +114,34 @@ class Connection:
         await asyncio.wait({self._task})
 
     async def _live(self) -> None:
-        timer = asyncio.get_running_loop().call_later(self._server.timeout, self._out_of_time)
         try:
-            from mcp import Client
-
-            async with Client(transport_to(self._server, self._trace), cache=None) as client:
-                timer.cancel()
-                self._client = client
-                self._settled.set()
-                await self._trace.over.wait()
+            # The first time that takes seconds, which are not the server's, and in which others want the loop.
+            await asyncio.to_thread(import_module, "mcp")
+            with quieted(self._server.name):
+                await self._serve()
         # It ends here in any way. Only `_interrupt` cancels it.
         except (Exception, asyncio.CancelledError) as error:  # noqa: BLE001
             self._reason = self._why(error)
             if self._client is not None:
                 log.info("The connection to the MCP server %s broke: %s", self._server.name, self._reason)
+
+    async def _serve(self) -> None:
+        from mcp import Client
+
+        timer = asyncio.get_running_loop().call_later(self._server.timeout, self._out_of_time)
+        try:
+            async with Client(transport_to(self._server, self._trace), cache=None) as client:
+                timer.cancel()
+                self._client = client
+                self._settled.set()
+                await self._trace.over.wait()
         finally:
             timer.cancel()
+
+    def _read(self, result: "CallToolResult") -> ToolOutput:
+        """What the model reads of a result."""
+        output = output_of(result)
+        return replace(output, content=self._trace.masked(output.content))
 
     def _ended(self, _: "asyncio.Task[None]") -> None:
         self._trace.over.set()

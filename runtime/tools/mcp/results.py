@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, cast
 
 from ....protocols.messages import Json
 from ..output import ToolOutput
+from ..room import Room
 from ..text import as_text
 
 if TYPE_CHECKING:
@@ -15,16 +16,27 @@ __all__ = ("output_of",)
 
 NOTHING = "(no output)"
 
+SHOWN = 128 * 1024
+"""Bytes of structured content that an agent may want to show."""
+
+READ = 1024 * 1024
+"""Characters of a text that is looked at for whether it says what the structured content says."""
+
 
 def output_of(result: "CallToolResult") -> ToolOutput:
     """The texts of a result, one after the other, then its structured content where no text says the same.
 
-    What is no text is left out, which a line in its place says.
+    What is no text is left out, which a line in its place says. Of large ones it takes a while: not for a loop.
+
+    Raises:
+        ValueError: The structured content is nested too deeply.
     """
     texts = [told(block) for block in result.content]
     structured = cast("Json", result.structured_content)
-    if structured is not None and not any(says(text, structured) for text in texts):
-        texts.append(as_text(structured))
+    if structured is not None:
+        spelled = [(as_text(one, Room(SHOWN)), one) for one in (structured, *wrapped(structured))]
+        if not any(text == spelling or parsed(text) == one for text in texts for spelling, one in spelled):
+            texts.append(spelled[0][0])
     text = "\n".join(texts) or NOTHING
     return ToolOutput.failure(text) if result.is_error else ToolOutput(text)
 
@@ -62,18 +74,15 @@ def decoded(base64: str) -> int:
     return len(base64) * 3 // 4 - base64[-2:].count("=")
 
 
-def says(text: str, structured: Json) -> bool:
-    """Whether a text is what the structured content says: its JSON, or that of the one value it wraps."""
-    return any(text == as_text(one) or parsed(text) == one for one in (structured, *wrapped(structured)))
-
-
 def wrapped(structured: Json) -> Iterable[Json]:
     """What an object with the one field `result` holds: so SDKs make an object of a value that is none."""
     return structured.values() if isinstance(structured, dict) and structured.keys() == {"result"} else ()
 
 
 def parsed(text: str) -> object:
-    """The data that a text is the JSON of; the text itself when it is none."""
+    """The data that a text is the JSON of; the text itself when it is none, or a very long one."""
+    if len(text) > READ:
+        return text
     try:
         return cast("object", json.loads(text))
     except (ValueError, RecursionError):

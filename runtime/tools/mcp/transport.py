@@ -2,14 +2,15 @@
 
 import asyncio
 import os
+import re
 from collections.abc import AsyncGenerator, Generator, Mapping
 from contextlib import asynccontextmanager, contextmanager
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TextIO
+from typing import TYPE_CHECKING, Any, Self, TextIO, cast
 
 from ....protocols.secret import Secret
 from ..servers import McpHttp, McpServer, McpStdio
-from ..text import as_text
+from ..text import dumps
 
 if TYPE_CHECKING:
     from httpx2 import Response
@@ -41,6 +42,12 @@ BAD_REQUEST = 400
 NOT_FOUND = 404
 SESSION = "mcp-session-id"
 
+ID = r'"jsonrpc"\s*:\s*"2\.0"\s*,\s*"id"\s*:\s*(?:(?P<number>[0-9]{1,18})|"(?P<name>[^"]*)")\s*'
+ANSWER = re.compile(rf'\s*{{\s*{ID},\s*"(?:result|error)"')
+ANSWER_FIRST = re.compile(r'\s*{\s*"(?:result|error)"')
+ANSWER_LAST = re.compile(rf"{ID}}}\s*$")
+"""How a text begins that is meant as an answer, or how it begins and ends: SDKs put the request before or last."""
+
 
 class Trace:
     """What was noticed on the way to a server.
@@ -71,7 +78,7 @@ class Trace:
         """
         texts = {name: each.reveal(os.environ) for name, each in values.items() if isinstance(each, Secret)}
         long = {each for each in texts.values() if len(each) >= HIDDEN}
-        self.secrets |= long | {as_text([each])[2:-2] for each in long}  # and as JSON spells them
+        self.secrets |= long | {dumps(each)[1:-1] for each in long}  # and as JSON spells them
         return {name: texts.get(name, str(each)) for name, each in values.items()}
 
     def last_lines(self) -> list[str]:
@@ -130,9 +137,13 @@ class Heard:
             raise
 
     def _noted(self, item: "SessionMessage | Exception") -> "SessionMessage | Exception":
-        if isinstance(item, Exception):
-            self._trace.flaw = repr(self._trace.masked(unreadable(item))[:LINE_SHOWN])
-        return item
+        """What came; in the place of an answer that is no message, the error which says so to who waits for it."""
+        if not isinstance(item, Exception):
+            return item
+        given, why = unreadable(item)
+        self._trace.flaw = flaw = repr(self._trace.masked(str(given))[:LINE_SHOWN])
+        request = answered(given)
+        return item if request is None else refusal(request, f"its answer is no MCP message ({why}): {flaw}")
 
     async def aclose(self) -> None:
         """Close."""
@@ -150,12 +161,36 @@ class Heard:
         return await self._inner.__aexit__(exc_type, exc_val, exc_tb)
 
 
-def unreadable(error: Exception) -> str:
-    """The text that was no message."""
+def unreadable(error: Exception) -> tuple[object, str]:
+    """What was no message, a text or the object that it is the JSON of, and why it is none."""
     from pydantic import ValidationError
 
-    given = error.errors()[0]["input"] if isinstance(error, ValidationError) else error
-    return str(given)
+    if not isinstance(error, ValidationError):
+        return str(error), type(error).__name__
+    errors = error.errors(include_url=False)
+    for each in errors:
+        if each["type"] == "missing" and isinstance(each["input"], dict):  # a field of the message itself
+            return cast("object", each["input"]), "it has no such shape"
+    return cast("object", errors[0]["input"]), errors[0]["msg"]
+
+
+def answered(given: object) -> int | str | None:
+    """The request that is answered by what is no message; None: none is, or which one cannot be told."""
+    if isinstance(given, dict):
+        message = cast("Mapping[str, object]", given)
+        request = message.get("id") if message.keys() & {"result", "error"} else None
+        return request if isinstance(request, int | str) else None
+    text = str(given)
+    found = ANSWER.match(text) or (ANSWER_FIRST.match(text) and ANSWER_LAST.search(text[-LINE_SHOWN:]))
+    return found and (int(found["number"]) if found["number"] else found["name"])
+
+
+def refusal(request: int | str, why: str) -> "SessionMessage":
+    """The error that a request comes to."""
+    from mcp.shared.message import SessionMessage
+    from mcp.types import PARSE_ERROR, ErrorData, JSONRPCError
+
+    return SessionMessage(JSONRPCError(jsonrpc="2.0", id=request, error=ErrorData(code=PARSE_ERROR, message=why)))
 
 
 @asynccontextmanager

@@ -49,6 +49,31 @@ class Strange(BuiltinStrategy):
         return cast("str | None", self.say())
 
 
+class Mute(Exception):
+    """Says nothing of itself."""
+
+    def __str__(self) -> str:
+        """Refuse."""
+        raise SystemExit
+
+
+class Hidden:
+    """What nobody can look at."""
+
+    def __repr__(self) -> str:
+        """Refuse."""
+        raise Mute
+
+
+def raising(error: BaseException) -> Callable[[], Any]:
+    """What raises this."""
+
+    def fail() -> None:
+        raise error
+
+    return fail
+
+
 class Backwards(BuiltinStrategy):
     """Takes the last node that is ready."""
 
@@ -108,8 +133,11 @@ def test_a_strategy_may_have_its_own_words_for_the_end() -> None:
 
 @pytest.mark.parametrize(
     "say",
-    [refuse, lambda: "no such node", lambda: 7, lambda: ["a"], lambda: " "],
-    ids=["raises", "stranger", "number", "list", "blank"],
+    [
+        *(refuse, raising(SystemExit(3)), raising(KeyboardInterrupt()), raising(Mute()), Hidden),
+        *(lambda: "no such node", lambda: 7, lambda: ["a"], lambda: " "),
+    ],
+    ids=["raises", "exits", "interrupts", "mute", "hidden", "stranger", "number", "list", "blank"],
 )
 def test_what_a_strategy_does_amiss_costs_nothing_but_its_say(say: Callable[[], Any]) -> None:
     play = played(Strange(say))

@@ -1,10 +1,12 @@
 import asyncio
 import logging
 import threading
-from typing import NoReturn
+from contextlib import suppress
+from typing import Annotated, NoReturn
 
 import anyio
 import pytest
+from pydantic import AfterValidator
 
 from amrita_fleet.runtime.tools.executor import Executor
 from amrita_fleet.runtime.tools.output import ToolContext, ToolOutput, WaitAsked
@@ -89,6 +91,7 @@ class Mute(Exception):
         (TimeoutError("the tool's own"), "ERROR: TimeoutError: the tool's own"),
         (KeyboardInterrupt(), "ERROR: KeyboardInterrupt"),
         (SystemExit(3), "ERROR: SystemExit: 3"),
+        (GeneratorExit("shut"), "ERROR: GeneratorExit: shut"),
         (asyncio.CancelledError("its own"), "ERROR: CancelledError: its own"),
         (ExceptionGroup("two", [ValueError("x")]), "ERROR: ExceptionGroup: two (1 sub-exception)"),
         (Mute(), "ERROR: Mute: (its message cannot be shown)"),
@@ -110,15 +113,20 @@ async def test_whatever_a_tool_raises_is_a_failed_output(
         assert await Executor().run(raiser, "", context) == ToolOutput(content, failed=True)
 
 
-async def test_the_traceback_goes_to_the_log(context: ToolContext, caplog: pytest.LogCaptureFixture) -> None:
+async def test_a_failure_is_one_line_in_the_log_and_its_traceback_is_for_debugging(
+    context: ToolContext, caplog: pytest.LogCaptureFixture
+) -> None:
     @tool
     async def raiser() -> None:
         raise ValueError("deep inside")
 
+    caplog.set_level(logging.DEBUG, "amrita_fleet")
     await Executor().run(raiser, "", context)
-    (record,) = caplog.records
-    assert record.levelno == logging.WARNING
-    assert record.exc_info is not None and str(record.exc_info[1]) == "deep inside"
+    said, where = [record for record in caplog.records if record.name.startswith("amrita_fleet")]
+    assert (said.levelno, said.getMessage()) == (logging.WARNING, "Tool raiser failed: ValueError: deep inside")
+    assert said.exc_info is None
+    assert where.levelno == logging.DEBUG
+    assert where.exc_info is not None and str(where.exc_info[1]) == "deep inside"
 
 
 async def test_a_result_without_text_tells_the_author(context: ToolContext) -> None:
@@ -145,6 +153,32 @@ async def test_an_async_tool_is_stopped_after_its_time(context: ToolContext) -> 
     output = await Executor().run(endless, "", context)
     assert output == ToolOutput("ERROR: endless took longer than 0.01 seconds and was stopped.", failed=True)
     assert ended.is_set()
+
+
+async def test_an_async_tool_that_ignores_its_cancellation_is_broken_off(
+    context: ToolContext, caplog: pytest.LogCaptureFixture
+) -> None:
+    @tool(timeout=0.001)
+    async def deaf() -> None:
+        while True:
+            with suppress(asyncio.CancelledError):
+                await asyncio.Event().wait()
+
+    output = await Executor(grace=0.001).run(deaf, "", context)
+    end = "deaf took longer than 0.001 seconds and was broken off, since it ignored its cancellation."
+    assert output == ToolOutput.failure(end)
+    assert "The tool deaf ignored its cancellation and was broken off." in caplog.text
+
+
+async def test_a_validator_that_exits_is_a_failed_output(context: ToolContext) -> None:
+    def leave(_: object) -> object:
+        raise SystemExit(3)
+
+    @tool
+    async def picky(a: Annotated[int, AfterValidator(leave)]) -> int:
+        return a
+
+    assert await Executor().run(picky, '{"a": 1}', context) == ToolOutput.failure("SystemExit: 3")
 
 
 async def test_a_stuck_thread_is_left_behind_and_others_go_on(

@@ -13,7 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import BaseModel
 
-from amrita_fleet.runtime.tools.text import as_text, clean, cut
+from amrita_fleet.runtime.tools.room import Room, TooLarge
+from amrita_fleet.runtime.tools.text import as_text, clean, cut, shown
+
+BYTES = 100_000
 
 
 class Level(Enum):
@@ -72,8 +75,8 @@ nested: st.SearchStrategy[object] = st.recursive(
 
 @given(nested)
 def test_any_data_becomes_the_same_utf8_text_each_time(value: object) -> None:
-    text = as_text(value)
-    assert text == as_text(value)
+    text = as_text(value, Room(BYTES))
+    assert text == as_text(value, Room(BYTES))
     assert text.encode().decode() == text
 
 
@@ -82,7 +85,7 @@ def test_compound_data_becomes_strict_json(value: object) -> None:
     def refuse(name: str) -> None:
         raise AssertionError(name)
 
-    json.loads(as_text(value), parse_constant=refuse)
+    json.loads(as_text(value, Room(BYTES)), parse_constant=refuse)
 
 
 @pytest.mark.parametrize(
@@ -118,7 +121,7 @@ def test_compound_data_becomes_strict_json(value: object) -> None:
     ],
 )
 def test_each_kind_of_result_has_its_text(value: object, text: str) -> None:
-    assert as_text(value) == text
+    assert as_text(value, Room(BYTES)) == text
 
 
 @pytest.mark.parametrize(
@@ -126,14 +129,14 @@ def test_each_kind_of_result_has_its_text(value: object, text: str) -> None:
 )
 def test_what_has_only_an_address_is_refused_by_type(value: object) -> None:
     with pytest.raises(TypeError, match=rf"the result holds a .*{type(value).__name__}.*should return plain data"):
-        as_text({"deep": [value]})
+        as_text({"deep": [value]}, Room(BYTES))
 
 
 def test_data_that_holds_itself_is_refused() -> None:
     knot: list[object] = []
     knot += [knot, knot]
     with pytest.raises(ValueError, match="holds itself"):
-        as_text(knot)
+        as_text(knot, Room(BYTES))
 
 
 @given(anything)
@@ -163,3 +166,37 @@ def test_the_end_of_a_long_log_survives() -> None:
     assert short.startswith("compiling\n")
     assert short.endswith("error: no such file")
     assert "call again for a smaller part" in short
+
+
+@pytest.mark.parametrize(
+    "value",
+    [
+        range(10**12),
+        dict.fromkeys(range(10**5), "x" * 10),
+        [["x" * 10**6] * 1000] * 1000,
+        ["a", [{"b": "x" * 10**7}], 1],
+        [10**4000] * 10**6,
+        {"k" * 10**6: 1},
+        b"\xff" * 10**6,
+        "\ud800" * 10**6,
+        set(range(5000)),
+    ],
+    ids=["long", "mapping", "nested", "deep text", "numbers", "key", "bytes", "surrogates", "set"],
+)
+def test_a_result_of_any_size_is_shown_and_what_is_small_enough_for_the_loop_is_told_first(value: object) -> None:
+    with pytest.raises(TooLarge):
+        shown(value, 2000, brief=True)
+    text = shown(value, 2000)
+    assert len(text.encode()) <= 2000
+    assert "call again for a smaller part to see" in text or "bytes are left out here" in text
+
+
+def test_what_is_cut_says_by_how_much() -> None:
+    text = shown("ab" * 10**6, 2000)
+    assert "of 2000000 bytes are left out here; call again for a smaller part to see them" in text
+    assert shown({"log": "x" * 10**7, "status": 1}, 2000).endswith(',"status":1}')
+
+
+@given(nested)
+def test_a_result_that_has_room_is_the_same_everywhere(value: object) -> None:
+    assert shown(value, BYTES, brief=True) == shown(value, BYTES) == cut(as_text(value, Room(BYTES)), BYTES)

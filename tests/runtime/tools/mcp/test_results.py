@@ -62,3 +62,10 @@ def test_an_error_is_a_failed_output_that_begins_as_one() -> None:
 
 def test_nothing_is_said_to_be_nothing() -> None:
     assert read() == ToolOutput("(no output)")
+
+
+def test_of_very_large_structured_content_only_a_part_is_written() -> None:
+    content = read(structuredContent={"a": [[[1]]] * 500_000}).content
+    assert content.startswith('{"a":[[[1]],[[1]]')
+    assert content.endswith("[... the result goes on, call again for a smaller part to see what follows ...]")
+    assert len(content) < 2_000_000
