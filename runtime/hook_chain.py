@@ -30,6 +30,7 @@ from .hooks import (
     StepEnded,
     ToolAsked,
     ToolDone,
+    check_hook,
 )
 from .leash import GRACE, Gave, Late, Leash, Raised
 from .step.raised import sentence
@@ -85,8 +86,13 @@ class HookChain:
             patience: Seconds a decision may take.
             threads: Where sync hooks run; None: as many as an agent has.
             grace: Seconds a cancelled async hook has to put things in order.
+
+        Raises:
+            PresetInvalid: A hook would guard nothing, or fail whenever it is asked.
         """
         hooks = tuple(hooks)
+        for hook in hooks:
+            check_hook(hook)
         self._asked = {kind: tuple(h for h in hooks if overrides(h, name)) for kind, (name, _) in POINTS.items()}
         self._tell = tell
         self._patience = patience

@@ -364,6 +364,7 @@ def test_nonsense_of_a_strategy_is_passed_over_with_a_warning(nonsense: object) 
 
     (told,) = play.told("step.strategy_failed")
     assert told.data == {"method": "compact"}
+    assert told.text.endswith("which does not fit: a whole number of rounds from 0, or None would")
     assert told.warning
     assert play.told("step.compress")
 
