@@ -168,7 +168,7 @@ class Helm:
         return Run(self._system, agent, await self._system.start(agent, task, time_limit, said, stand), after, over)
 
     async def send(self, agent: AgentRef | str, body: str) -> Receipt:
-        """Send a message as the person at the keyboard, and learn whether it was accepted.
+        """Send a message as the person at the keyboard, and learn whether it was accepted. It may be blank: a nudge.
 
         Returns:
             `ACCEPTED`; `REFUSED` with the reason, by an agent that has stopped or reached its limit too; or `PENDING`

@@ -42,12 +42,17 @@ def is_duration(given: object) -> TypeGuard[float]:
 def check_task(task: object, time_limit: object, said: tuple[object, ...] = ()) -> None:
     """Refuse what no run can be given.
 
+    A task must say something: it is what the user says, and providers refuse to be told nothing. What was added to it
+    stands under a head of its own, as messages do, and may be blank.
+
     Raises:
-        TaskInvalid: The task, or what was added, is no text, or the time limit is none.
+        TaskInvalid: The task, or what was added, is no text, the task is blank, or the time limit is none.
     """
     for text in (task, *said):
         if flaw := text_flaw(text):
             raise TaskInvalid(reason=f"a task {flaw}")
+    if not str(task).strip():
+        raise TaskInvalid(reason="a task must say something, and this one is blank")
     if time_limit is not None and not is_duration(time_limit):
         raise TaskInvalid(reason=f"a time limit is a number of seconds above 0, not {time_limit!r}")
 

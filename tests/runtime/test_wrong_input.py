@@ -70,6 +70,9 @@ DOORS: dict[str, Door] = {
     "spawn parent": lambda fleet, value: fleet.spawn(AGENT, ["new"], parent=value),
     "spawn limit": lambda fleet, value: fleet.spawn(AGENT, ["new"], limit=value),
     "spawn progress": lambda fleet, value: fleet.spawn(AGENT, ["new"], progress=value),
+    "allow": lambda fleet, value: fleet.approvals.allow(value),
+    "refuse": lambda fleet, value: fleet.approvals.refuse(value, "no"),
+    "refuse reason": lambda fleet, value: fleet.approvals.refuse("ana.1.1.1", value),
     "ref start": lambda fleet, value: fleet.agent("ana").start(value, value),
     "ref run": lambda fleet, value: fleet.agent("ana").run(value),
     "ref send": lambda fleet, value: fleet.agent("ana").send(value),
@@ -159,6 +162,18 @@ async def test_a_time_limit_is_a_number_of_seconds(limit: float) -> None:
         (ana,) = await fleet.spawn(AGENT, ["ana"])
         with pytest.raises(TaskInvalid, match="a time limit is a number of seconds above 0"):
             await ana.start("go", limit)
+
+
+@pytest.mark.parametrize("task", ["", "  ", "\n\t\u2003"], ids=repr)
+async def test_a_task_must_say_something_though_a_stream_adds_to_it(task: str) -> None:
+    async with Fleet(system="local") as fleet:
+        (ana,) = await fleet.spawn(AGENT, ["ana"])
+        with pytest.raises(TaskInvalid, match="a task must say something, and this one is blank"):
+            await ana.run(task)
+        stream = SuspendObjectStream()
+        await stream.send_to_producer("Say hello.")
+        with pytest.raises(TaskInvalid, match="must say something"):
+            await ana.start(task, stream=stream)
 
 
 async def test_what_is_no_text_is_named() -> None:

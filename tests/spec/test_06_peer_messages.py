@@ -56,6 +56,19 @@ async def test_what_is_sent_before_a_run_starts_is_read_at_its_first_boundary() 
     assert mail.endswith("The code word is plum.")
 
 
+@pytest.mark.parametrize("protocol", ["openai", "anthropic"])
+async def test_a_blank_message_is_a_message_and_no_provider_refuses_it(protocol: str) -> None:
+    model = Model(says("Hello."))
+    async with stage(model) as scene:
+        ana = await scene.spawn(model, protocol=protocol, config=KEEP)
+        assert (await ana.send("")).state is ReceiptState.ACCEPTED
+        stream = SuspendObjectStream()
+        await stream.send_to_producer(" ")
+        outcome = await (await ana.start("Say hello.", stream=stream)).outcome()
+        assert outcome.answered, outcome.reason
+        assert not scene.refused
+
+
 async def test_what_is_sent_inside_a_step_waits_for_the_next_boundary_and_ends_the_step_after_its_round() -> None:
     pause, model = Pause(), Model(calls("rest"), says("I have read it."))
     async with stage(model) as scene:
