@@ -38,7 +38,9 @@ def replied(state: AgentState, event: Replied) -> Moved:
     if not message.calls and not message.content.strip():
         state, effects = empty(state, event.reply)
         return state, (told, *effects)
-    state = replace(state, transcript=state.transcript.reply(message), run=replace(state.current, nudged=False))
+    run = state.current
+    run = replace(run, nudged=False) if run.nudged else run
+    state = replace(state, transcript=state.transcript.reply(message), run=run)
     if not message.calls:
         state, effects = answered(state, event)
     elif event.reply.finish is Finish.LENGTH:
