@@ -129,7 +129,8 @@ class Executor:
         try:
             text = shown(value, self._output_bytes, brief=brief)
         except (TypeError, ValueError) as error:
-            log.warning("A result of the tool %s cannot be shown.", tool.name, exc_info=error)
+            log.warning("A result of the tool %s cannot be shown: %s", tool.name, error)
+            log.debug("where a result of %s could not be shown", tool.name, exc_info=error)
             return self.bounded(ToolOutput.failure(f"{tool.name} has run, but its result cannot be shown: {error}."))
         return ToolOutput(text, failed=is_failure(text))
 
