@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Iterator
-from contextlib import suppress
 from itertools import chain
 
 from amrita_fleet.protocols.ids import AgentId, MessageId, RunId
@@ -74,12 +73,12 @@ class Conversation:
     async def begun(self, system: DoomedSystem, agent: AgentId) -> RunId:
         """The agent's run, asked for unless it was accepted by an earlier process."""
         while True:
-            records = await self.world.journal.read(f"{FLEET}/agent/{agent}")
-            accepted = [each.asked.run for each in map(decoded, records) if isinstance(each, Queued)]
-            if accepted:
-                return accepted[0]
-            with suppress(PeerUnreachable):
-                return await system.start(agent, "Begin.", None)
+            try:
+                records = await self.world.journal.read(f"{FLEET}/agent/{agent}")
+                accepted = [each.asked.run for each in map(decoded, records) if isinstance(each, Queued)]
+                return accepted[0] if accepted else await system.start(agent, "Begin.", None)
+            except (JournalUnavailable, PeerUnreachable):
+                await self.world.clock.sleep(1.0)
 
     # --- what is written ----------------------------------------------------------------------------------------------
 
