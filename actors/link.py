@@ -73,6 +73,10 @@ class AgentsDesk(ABC):
     async def _written(self) -> None:
         """Wait until what was asked so far is in the journal, if there is one: no answer goes out before."""
 
+    @ray.method(concurrency_group=CONTROL)
+    async def ping(self) -> None:
+        """Answer."""
+
     @ray.method(concurrency_group=CHECK_IN)
     async def check_in(self, asked: bytes) -> bytes:
         """Take a `CheckIn`, give a `Directive`."""

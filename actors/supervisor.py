@@ -17,7 +17,7 @@ from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
-from ..runtime.supervision.supervisor import Newcomer, Supervisor, perform
+from ..runtime.supervision.supervisor import Newcomer, Supervisor, bury_all, perform
 from ..runtime.supervision.wording import ENDED
 from ..runtime.system import STOP_PATIENCE
 from ..runtime.watching import next_notices
@@ -68,7 +68,7 @@ class SupervisorActor(AgentsDesk):
         if commands is not None:
             await commands.open(partial(perform, made))
             if first:
-                made.bury_all(ENDED)
+                bury_all(made, ENDED)
         self._log, self._made = commands, made
         await self._written()
 
@@ -98,10 +98,6 @@ class SupervisorActor(AgentsDesk):
     async def closed(self) -> None:
         """Park until `close`; see `AgentActor.closed`."""
         await self._closed.wait()
-
-    @ray.method(concurrency_group=CONTROL)
-    async def ping(self) -> None:
-        """Answer."""
 
     @ray.method(concurrency_group=CONTROL)
     async def admit(self, newcomers: list[Newcomer], pid: int) -> list[Incarnation]:

@@ -25,7 +25,7 @@ from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
-from .supervision.supervisor import Newcomer, Supervisor, perform
+from .supervision.supervisor import Newcomer, Supervisor, bury_all, perform
 from .supervision.wording import ENDED, UNSPAWNED
 from .suspension import Stand
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
@@ -200,7 +200,7 @@ class LocalSystem:
         self._around = Surroundings(LocalLink(self._supervisor), self._post, clock, self._log)
         if self._commands is not None:
             await self._commands.open(partial(perform, self._supervisor))
-            self._supervisor.bury_all(ENDED)
+            bury_all(self._supervisor, ENDED)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)

@@ -14,7 +14,7 @@ from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 
-__all__ = ("Member", "Roster", "check_name")
+__all__ = ("Member", "Roster", "check_name", "is_restarting")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """No dots: they join names in the ids of runs and messages."""
@@ -186,11 +186,6 @@ class Roster:
         self._members[member.agent] = updated
         return updated
 
-    def restarting(self, agent: AgentId, incarnation: Incarnation) -> bool:
-        """Whether that life of it is over, and the next one is about to begin."""
-        member = self._members.get(agent)
-        return member is not None and member.incarnation == incarnation and member.restarts
-
     def bury(
         self, agent: AgentId, incarnation: Incarnation, reason: str, at: float, *, restarts: bool = False
     ) -> Member | None:
@@ -198,8 +193,9 @@ class Roster:
 
         None if nothing changes.
         """
-        ends = self.restarting(agent, incarnation) and not restarts
-        member = self._members[agent] if ends else self.current(agent, incarnation)
+        latest = self._members.get(agent)
+        ends = not restarts and is_restarting(latest, incarnation)
+        member = latest if ends else self.current(agent, incarnation)
         if member is None:
             return None
         phase = RESTARTING if restarts else DEAD
@@ -258,6 +254,11 @@ class Roster:
         updated = tuple(members)
         self._members.update((member.agent, member) for member in updated)
         return updated
+
+
+def is_restarting(member: Member | None, incarnation: Incarnation) -> bool:
+    """Whether that life of it is over, and the next one is about to begin."""
+    return member is not None and member.incarnation == incarnation and member.restarts
 
 
 def differs(newcomer: Member, was: Member) -> str:

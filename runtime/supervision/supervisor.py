@@ -34,9 +34,9 @@ from .feed import NoticeFeed
 from .ledger import Ledger
 from .permission import permit
 from .restart import Restarts
-from .roster import NEWCOMER, Member, Roster
+from .roster import NEWCOMER, Member, Roster, is_restarting
 
-__all__ = ("Newcomer", "Supervisor", "perform")
+__all__ = ("Newcomer", "Supervisor", "bury_all", "perform")
 
 Facts: TypeAlias = dict[str, Json]
 
@@ -133,7 +133,7 @@ class Supervisor:
             Whether it is to be begun: the agent is not stopped, and was not restarted too often of late.
         """
         with self._turn(Bury(agent, incarnation, reason, restart)):
-            if restart and self._roster.restarting(agent, incarnation):
+            if restart and is_restarting(self._roster.latest(agent), incarnation):
                 return True
             living = self._roster.current(agent, incarnation)
             wanted = restart and living is not None and living.stopped is None
@@ -149,12 +149,6 @@ class Supervisor:
             if not again:
                 self._note(member.parent, wording.death_note(agent, reason))
             return again
-
-    def bury_all(self, reason: str) -> None:
-        """Note that whoever lives is dead: the process that owned them ended."""
-        for row in self.statuses():
-            if row.phase != DEAD:
-                self.died(row.agent, row.incarnation, reason)
 
     # --- what agents call ---------------------------------------------------------------------------------------------
 
@@ -333,6 +327,13 @@ class Supervisor:
         member = None if agent is None else self._roster.latest(agent)
         if agent is not None and member is not None and (member.active or member.restarts):
             self._notes.append((agent, text))
+
+
+def bury_all(supervisor: Supervisor, reason: str) -> None:
+    """Note that whoever lives is dead: the process that owned them ended."""
+    for row in supervisor.statuses():
+        if row.phase != DEAD:
+            supervisor.died(row.agent, row.incarnation, reason)
 
 
 def perform(supervisor: Supervisor, command: Command) -> None:
