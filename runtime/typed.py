@@ -6,7 +6,6 @@ only what the model takes: nothing is repaired, and of two objects none is chose
 
 import json
 import logging
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, cast
@@ -14,6 +13,8 @@ from typing import TYPE_CHECKING, Any, cast
 from ..protocols.codec import encode
 from ..protocols.errors import PresetInvalid
 from ..protocols.messages import Json
+from .step.json_in_text import only_object
+from .step.raised import sentence
 from .tools.flaws import described, listed
 from .tools.schema import model_schema
 
@@ -21,8 +22,6 @@ if TYPE_CHECKING:
     from pydantic import BaseModel
 
 __all__ = ("OutputType",)
-
-KINDS = {list: "an array", str: "a string", bool: "a boolean", int: "a number", float: "a number", type(None): "null"}
 
 log = logging.getLogger(__name__)
 
@@ -92,10 +91,11 @@ class OutputType:
             encode(output)  # it is a part of the outcome, which crosses processes
         except ValidationError as error:
             errors = error.errors(include_url=False, include_context=False)
-            return None, f"The JSON object is wrong: {listed([described(one, given) for one in errors])}."
-        except Exception as error:  # a user's validator, or a number larger than any wire takes
+            flaws = listed((described(one, given) for one in errors), len(errors))
+            return None, f"The JSON object is wrong: {flaws}."
+        except BaseException as error:
             log.warning("An answer could not be read as a %s.", self.model.__name__, exc_info=error)
-            return None, f"The JSON object is wrong: {type(error).__name__}: {error}".removesuffix(".") + "."
+            return None, f"The JSON object is wrong: {sentence(error)}".removesuffix(".") + "."
         return output, ""
 
 
@@ -109,65 +109,3 @@ def is_object(schema: dict[str, Any]) -> bool:
     """Whether only JSON objects fit; of a union, whether that is so for each of its forms."""
     forms = schema.get("oneOf") or schema.get("anyOf")
     return all(map(is_object, forms)) if forms else schema.get("type") == "object"
-
-
-def only_object(text: str) -> tuple[dict[str, Json] | None, str]:
-    """The one JSON object that stands in a text; or None and why there is not just one."""
-    try:
-        whole = DECODER.decode(text)
-    except (ValueError, RecursionError):
-        return one_of(list(regions(text)))
-    if isinstance(whole, dict):
-        return cast("dict[str, Json]", whole), ""
-    return None, f"The answer is {KINDS[type(whole)]}, not a JSON object."
-
-
-def one_of(found: "list[dict[str, Json] | str]") -> tuple[dict[str, Json] | None, str]:
-    """The only object among what was found in a text, or what is wrong."""
-    objects = [each for each in found if not isinstance(each, str)]
-    if len(objects) == 1:
-        return objects[0], ""
-    if objects:
-        return None, f"The answer holds {len(objects)} JSON objects: give one only."
-    return None, f"The JSON is not valid: {found[-1]}." if found else "The answer holds no JSON object."
-
-
-def regions(text: str) -> "Iterator[dict[str, Json] | str]":
-    """Each outermost `{...}` of a text: the object it is, or why it is none.
-
-    What is no object is passed over as a whole: an object inside of a broken one is no answer.
-    """
-    at = text.find("{")
-    while at >= 0:
-        try:
-            value, end = DECODER.raw_decode(text, at)
-            yield cast("dict[str, Json]", value)
-        except json.JSONDecodeError as error:
-            yield f"{error.msg} at line {error.lineno}, column {error.colno}"
-            end = closed(text, at)
-        except (ValueError, RecursionError) as error:
-            yield str(error)
-            end = closed(text, at)
-        at = text.find("{", end)
-
-
-def closed(text: str, at: int) -> int:
-    """Where the brace that opens at `at` is closed, braces inside strings counted too; else the end of the text."""
-    depth = 0
-    for place in range(at, len(text)):
-        depth += (text[place] == "{") - (text[place] == "}")
-        if not depth:
-            return place + 1
-    return len(text)
-
-
-def refuse(constant: str) -> float:
-    """Refuse a number that JSON does not have.
-
-    Raises:
-        ValueError: Always.
-    """
-    raise ValueError(f"{constant} is no JSON")
-
-
-DECODER = json.JSONDecoder(parse_constant=refuse)

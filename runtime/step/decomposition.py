@@ -3,12 +3,10 @@
 Small models wrap their JSON in fences and words: the first object in the text that has the fields asked for counts.
 """
 
-import json
-from collections.abc import Iterator
-
 from ..errors import PlanInvalid
+from .json_in_text import first_object
 from .plan import LONGEST_SUMMARY, LONGEST_TITLE, MOST_NODES, Node, Plan, one_line
-from .plan_parts import JsonObject, read_steps
+from .plan_parts import read_steps
 
 __all__ = (
     "DECOMPOSE_ALWAYS",
@@ -45,12 +43,6 @@ tense, and what it was done to, with the result that later steps need.
 {"verb": "compared", "object": "both files: the second has 120 words more"}"""
 """Asks what came of a step."""
 
-LONGEST_ANSWER = 100_000
-"""Characters of an answer that are looked at."""
-
-MOST_STARTS = 100
-"""Braces at which JSON may begin that are tried."""
-
 PLANS = ("plan", "dag")
 """The kinds that are no simple task."""
 
@@ -78,22 +70,3 @@ def read_summary(text: str) -> str | None:
     answer = first_object(text, "verb", "object") or {}
     words = [each for each in (answer.get("verb"), answer.get("object")) if isinstance(each, str)]
     return one_line(" ".join(words), LONGEST_SUMMARY) or None
-
-
-def first_object(text: str, *names: str) -> JsonObject | None:
-    """The first JSON object in a text that has one of these fields, whatever stands around it."""
-    return next((each for each in objects(text[:LONGEST_ANSWER]) if not each.keys().isdisjoint(names)), None)
-
-
-def objects(text: str) -> Iterator[JsonObject]:
-    """All that reads as a JSON object, inner ones too, in the order in which they begin."""
-    start = -1
-    for _ in range(MOST_STARTS):
-        start = text.find("{", start + 1)
-        if start < 0:
-            return
-        try:
-            value, _ = json.JSONDecoder().raw_decode(text, start)
-        except (ValueError, RecursionError):
-            continue
-        yield value

@@ -6,15 +6,13 @@ Models number their steps and name fields as they like: that is read wherever on
 import json
 from collections.abc import Collection
 from itertools import count
-from typing import TypeAlias
 
 from ...protocols.messages import Json
 from ..errors import PlanInvalid
+from .json_in_text import JsonObject
 from .plan import LONGEST_TITLE, MOST_NODES, Node, one_line
 
-__all__ = ("JsonObject", "free_id", "read_id", "read_needs", "read_step", "read_steps", "read_text")
-
-JsonObject: TypeAlias = dict[str, Json]
+__all__ = ("free_id", "read_id", "read_needs", "read_step", "read_steps", "read_text")
 
 NEEDS = ("needs", "depends_on", "dependencies")
 """The names a step's needs go by."""

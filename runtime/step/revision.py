@@ -11,8 +11,9 @@ from types import MappingProxyType
 from typing import TypeAlias, cast
 
 from ..errors import PlanInvalid
+from .json_in_text import JsonObject
 from .plan import LONGEST_SUMMARY, LONGEST_TITLE, Node, NodeStatus, Plan, one_line
-from .plan_parts import JsonObject, free_id, read_id, read_step, read_steps, read_text
+from .plan_parts import free_id, read_id, read_step, read_steps, read_text
 
 __all__ = ("ACTIONS", "FIELDS", "UPDATE_STEP", "Revision", "revise")
 

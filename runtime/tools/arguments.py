@@ -49,7 +49,8 @@ def converted(tool: Tool, text: str) -> dict[str, Any] | ToolOutput:
     try:
         given = tool.model.model_validate_json(text)
     except ValidationError as error:
-        return refused(tool, [flaw(tool, one, text) for one in error.errors(include_url=False, include_context=False)])
+        errors = error.errors(include_url=False, include_context=False)
+        return refused(tool, (flaw(tool, one, text) for one in errors), len(errors))
     fields = type(given).model_fields
     return {str(fields[name].alias): getattr(given, name) for name in given.model_fields_set}
 
@@ -70,9 +71,9 @@ def checked(tool: Tool, schema: Mapping[str, Json], text: str) -> dict[str, Any]
     try:
         given: object = json.loads(text)
     except (ValueError, RecursionError) as error:
-        return refused(tool, [f"they are not valid JSON ({error})"])
+        return refused(tool, [f"they are not valid JSON ({error})"], 1)
     if not isinstance(given, dict):
-        return refused(tool, ["they must be one JSON object"])
+        return refused(tool, ["they must be one JSON object"], 1)
     values = cast("dict[str, Json]", given)
     known = cast("Mapping[str, Json]", schema.get("properties", {}))
     flaws = [f"{name!r} is missing" for name in cast("list[str]", schema.get("required", [])) if name not in values]
@@ -81,7 +82,7 @@ def checked(tool: Tool, schema: Mapping[str, Json], text: str) -> dict[str, Any]
             flaws.append(f"{name!r} should be {wanted(known[name])}, not {shown(value)}")
         elif name not in known and schema.get("additionalProperties") is False:
             flaws.append(unknown(tool, name))
-    return refused(tool, flaws) if flaws else dict(values)
+    return refused(tool, flaws, len(flaws)) if flaws else dict(values)
 
 
 def wanted(schema: Json) -> str:

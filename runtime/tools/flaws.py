@@ -1,8 +1,9 @@
 """What is wrong with data a model wrote, in words that let it write better ones."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
+from itertools import islice
 from typing import TYPE_CHECKING, cast
 
 from ...protocols.messages import Json
@@ -21,16 +22,16 @@ VALUE_SHOWN = 100
 """Characters of a value that an error repeats."""
 
 
-def refused(tool: Tool, flaws: Sequence[str]) -> ToolOutput:
-    """The output that names the flaws and what the tool takes."""
+def refused(tool: Tool, flaws: Iterable[str], count: int) -> ToolOutput:
+    """The output that names the flaws, `count` in all, and what the tool takes."""
     takes = ", ".join(names(tool)) or "no arguments"
-    return ToolOutput.failure(f"The arguments of {tool.name} are wrong: {listed(flaws)}.\nIt takes {takes}.")
+    return ToolOutput.failure(f"The arguments of {tool.name} are wrong: {listed(flaws, count)}.\nIt takes {takes}.")
 
 
-def listed(flaws: Sequence[str]) -> str:
-    """The flaws in one line; of very many, how many more there are."""
-    more = f"; and {len(flaws) - FLAWS_SHOWN} more" if len(flaws) > FLAWS_SHOWN else ""
-    return "; ".join(flaws[:FLAWS_SHOWN]) + more
+def listed(flaws: Iterable[str], count: int) -> str:
+    """The flaws, `count` in all, in one line; of very many the first ones, and only these are looked at."""
+    more = f"; and {count - FLAWS_SHOWN} more" if count > FLAWS_SHOWN else ""
+    return "; ".join(islice(flaws, FLAWS_SHOWN)) + more
 
 
 def described(error: "ErrorDetails", given: Json) -> str:

@@ -163,6 +163,27 @@ def test_the_model_says_what_is_converted() -> None:
     assert COUNT.read('{"words": "7"}') == ({"words": 7, "note": ""}, "")
 
 
+class Mute(Exception):
+    def __str__(self) -> str:
+        raise KeyboardInterrupt
+
+
+class Evil(BaseModel):
+    number: int
+
+    @field_validator("number")
+    @classmethod
+    def check(cls, number: int) -> int:
+        raise (SystemExit(3), KeyboardInterrupt(), Mute())[number]
+
+
+@pytest.mark.parametrize(
+    ("number", "flaw"), [(0, "SystemExit: 3"), (1, "KeyboardInterrupt"), (2, "Mute: (its message cannot be shown)")]
+)
+def test_a_validator_that_exits_is_a_flaw_and_ends_nothing(number: int, flaw: str) -> None:
+    assert OutputType(Evil).read(f'{{"number": {number}}}') == (None, f"The JSON object is wrong: {flaw}.")
+
+
 def test_a_validator_that_breaks_is_a_flaw_and_no_crash() -> None:
     assert OutputType(Even).read('{"number": 3}') == (None, "The JSON object is wrong: ZeroDivisionError: an odd one.")
 

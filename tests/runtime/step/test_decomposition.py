@@ -113,7 +113,7 @@ def test_a_long_title_is_cut() -> None:
         (steps({"title": ["A"]}, {"title": "B"}), "'title' must be text"),
         (steps({"id": True, "title": "A"}, {"title": "B"}), "an id must be text, not true"),
         (steps({"id": 1.5, "title": "A"}, {"title": "B"}), "an id must be text, not 1.5"),
-        (steps({"id": float("inf"), "title": "A"}, {"title": "B"}), "an id must be text, not Infinity"),
+        (steps({"id": 0, "title": "A"}, {"title": "B"}).replace("0", "1e999"), "an id must be text, not Infinity"),
         (steps({"title": "A", "needs": [["b"]]}, {"title": "B"}), 'an id must be text, not ["b"]'),
         (steps({"id": "x" * 65, "title": "A"}, {"title": "B"}), "an id has 1 to 64 printable characters"),
         (steps({"id": "a", "title": "A"}, {"id": "a", "title": "B"}), "several steps would have the id 'a'"),

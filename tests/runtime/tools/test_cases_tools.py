@@ -13,6 +13,7 @@ import pytest
 from amrita_fleet.runtime.errors import ToolInvalid
 from amrita_fleet.runtime.tools.executor import Executor
 from amrita_fleet.runtime.tools.output import ToolContext
+from amrita_fleet.runtime.tools.room import Room
 from amrita_fleet.runtime.tools.text import as_text
 from amrita_fleet.runtime.tools.tool import Tool, tool
 
@@ -70,7 +71,7 @@ async def test_73_a_result_larger_than_the_window_is_cut_and_its_last_error_surv
 
 def test_75_whatever_a_tool_gives_is_valid_json_for_the_model() -> None:
     value = {datetime(2031, 1, 2): {"Oslo"}, "x": float("nan"), "raw": b"\xff"}  # noqa: DTZ001
-    assert json.loads(as_text(value)) == {"2031-01-02T00:00:00": ["Oslo"], "x": "NaN", "raw": "base64:/w=="}
+    assert json.loads(as_text(value, Room(1000))) == {"2031-01-02T00:00:00": ["Oslo"], "x": "NaN", "raw": "base64:/w=="}
 
 
 async def test_76_what_has_a_default_is_not_required_and_null_as_a_text_stays_a_text(context: ToolContext) -> None:
