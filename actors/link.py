@@ -74,7 +74,7 @@ class AgentsDesk(ABC):
         """Wait until what was asked so far is in the journal, if there is one: no answer goes out before."""
 
     @ray.method(concurrency_group=CONTROL)
-    async def ping(self) -> None:
+    async def ping(self) -> None:  # noqa: B027  that it answers says enough
         """Answer."""
 
     @ray.method(concurrency_group=CHECK_IN)
