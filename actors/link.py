@@ -73,8 +73,8 @@ class AgentsDesk(ABC):
     async def _written(self) -> None:
         """Wait until what was asked so far is in the journal, if there is one: no answer goes out before."""
 
-    @ray.method(concurrency_group=CONTROL)
-    async def ping(self) -> None:  # noqa: B027  that it answers says enough
+    @ray.method(concurrency_group=CONTROL)  # noqa: B027  that it answers says enough
+    async def ping(self) -> None:
         """Answer."""
 
     @ray.method(concurrency_group=CHECK_IN)

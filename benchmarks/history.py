@@ -155,7 +155,9 @@ def main() -> None:
     table(["messages of history", "CPU of a round / of the bare loop"], rows)
     growth = round(ratios[LENGTHS[-1]] / ratios[LENGTHS[0]], 3)
     slowest = max(events.values())
-    print(f"\nthe slowest event takes {slowest:.0f} microseconds; from 10 to 1,000 messages the ratio is {growth:.2f} times")
+    print(
+        f"\nan event takes {slowest:.0f} microseconds at most; a round with 1,000 messages costs {growth:.2f} times as much"
+    )
     by_length = {str(length): ratio for length, ratio in ratios.items()}
     finish({"microseconds": slowest, "ratio": by_length, "growth": growth}, as_json=args.json)
 

@@ -69,9 +69,7 @@ class Approvals:
         Raises:
             AnswerInvalid: The reason is no text.
         """
-        given: object = reason
-        if not isinstance(given, str):
-            raise AnswerInvalid(reason=f"why a call is refused is a text; this is of type {type(given).__name__}")
+        check_reason(reason)
         await self._answer(id_of(approval), allowed=False, reason=clean(reason))
 
     async def _answer(self, approval: str, *, allowed: bool, reason: str = "") -> None:
@@ -153,6 +151,16 @@ def id_of(approval: object) -> str:
     if isinstance(approval, str):
         return approval
     raise AnswerInvalid(reason=f"it is given as it is pending, or by its id; this is of type {type(approval).__name__}")
+
+
+def check_reason(given: object) -> None:
+    """Refuse a reason that cannot be told.
+
+    Raises:
+        AnswerInvalid: It is no text.
+    """
+    if not isinstance(given, str):
+        raise AnswerInvalid(reason=f"why a call is refused is a text; this is of type {type(given).__name__}")
 
 
 def awaits_person(state: AgentState) -> str:

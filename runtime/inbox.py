@@ -1,6 +1,6 @@
 """The mailbox as threads see it: guarded by a plain lock that is never held over an await."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import Lock
 
@@ -51,7 +51,7 @@ class Inbox:
         self._wake()
 
     @contextmanager
-    def opened(self) -> Iterator[Mailbox]:
+    def opened(self) -> Generator[Mailbox]:
         """The mailbox itself, while the lock is held: to restore it, or to write down how it is."""
         with self._lock:
             yield self._mailbox

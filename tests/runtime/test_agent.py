@@ -19,6 +19,7 @@ from amrita_fleet import (
     create_agent,
     tool,
 )
+from amrita_fleet.protocols.notices import NoticeType
 from amrita_fleet.protocols.providers.scripted import say, scripted
 from amrita_fleet.runtime.hook_chain import HookChain
 
@@ -87,7 +88,11 @@ def test_a_hook_that_would_guard_nothing_is_refused(hook: Hooks, sentence: str) 
     with pytest.raises(PresetInvalid, match=sentence):
         Agent(preset=PRESET, hooks=(hook,))
     with pytest.raises(PresetInvalid, match=sentence):
-        HookChain((hook,), lambda *_: None)
+        HookChain((hook,), untold)
+
+
+def untold(kind: NoticeType, extra: str, text: str, data: dict[str, str]) -> None:
+    """Nobody watches."""
 
 
 def test_a_hook_has_what_else_it_needs() -> None:

@@ -12,7 +12,7 @@ from amrita_fleet import Tool, tool
 from amrita_fleet.protocols.checkin import AgentStatus
 from amrita_fleet.protocols.codec import encode
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
-from amrita_fleet.protocols.mail import Receipt
+from amrita_fleet.protocols.mail import Kind, Receipt
 from amrita_fleet.protocols.messages import Json, ToolCall
 from amrita_fleet.runtime.config import AmritaConfig
 from amrita_fleet.runtime.errors import AgentUnknown
@@ -43,6 +43,7 @@ class LoneChannel:
         body: str,  # noqa: ARG002
         reply_to: str = "",  # noqa: ARG002
         message: MessageId | None = None,  # noqa: ARG002
+        kind: Kind = Kind.PEER,  # noqa: ARG002
     ) -> Receipt:
         raise AgentUnknown(name=recipient)
 

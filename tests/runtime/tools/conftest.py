@@ -4,7 +4,7 @@ import pytest
 
 from amrita_fleet.protocols.checkin import AgentStatus
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
-from amrita_fleet.protocols.mail import Receipt
+from amrita_fleet.protocols.mail import Kind, Receipt
 from amrita_fleet.runtime.errors import AgentUnknown
 from amrita_fleet.runtime.tools.output import ToolContext
 
@@ -13,7 +13,12 @@ class LoneChannel:
     """The channel of an agent without peers."""
 
     async def send(
-        self, recipient: AgentId, body: str, reply_to: str = "", message: MessageId | None = None
+        self,
+        recipient: AgentId,
+        body: str,  # noqa: ARG002
+        reply_to: str = "",  # noqa: ARG002
+        message: MessageId | None = None,  # noqa: ARG002
+        kind: Kind = Kind.PEER,  # noqa: ARG002
     ) -> Receipt:
         raise AgentUnknown(name=recipient)
 

@@ -80,4 +80,4 @@ def test_what_cannot_work_is_refused_by_the_fields_name(
 )
 def test_an_agent_refuses_what_are_no_servers_of_their_own_names(servers: object, reason: str) -> None:
     with pytest.raises(PresetInvalid, match=reason):
-        create_agent(base_url="http://x/v1", model="m", servers=servers)  # type: ignore[arg-type]
+        create_agent(base_url="http://x/v1", model="m", servers=servers)  # type: ignore[call-overload]
