@@ -65,9 +65,9 @@ async def main(journal: str, count: int, address: str) -> None:
 
 
 if __name__ == "__main__":
-    cluster = Cluster(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
+    cluster = cast("Any", Cluster)(initialize_head=True, head_node_args={"num_cpus": 2, "include_dashboard": False})
     del os.environ[FAILURES]
     try:
         asyncio.run(main(sys.argv[1], int(sys.argv[2]), str(cluster.address)))
     finally:
-        cast("Any", cluster).shutdown()
+        cluster.shutdown()

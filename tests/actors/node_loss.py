@@ -1,6 +1,6 @@
-"""An agent's node is lost while a tool runs. Run with a journal and how: `removed`, or `stopped`, so that it lives on.
+"""An agent's node is lost while a tool runs.
 
-Prints, as JSON, what came of it.
+Run as a module, with a journal and how: `removed`, or `stopped`, so that it lives on. Prints, as JSON, what came of it.
 """
 
 import asyncio
@@ -13,13 +13,12 @@ from typing import Any, cast
 from ray.cluster_utils import Cluster
 
 from amrita_fleet import Agent, Fleet
+from amrita_fleet.protocols.mail import ReceiptState
+from amrita_fleet.protocols.providers.scripted import call, say
 
-from blocker import ended  # isort: skip  beside this script
-from gate import Gate  # isort: skip
-from steady import event, handle, steady, until  # isort: skip
-
-from amrita_fleet.protocols.mail import ReceiptState  # isort: skip
-from amrita_fleet.protocols.providers.scripted import call, say  # isort: skip
+from ..contracts.gate import Gate
+from .blocker import ended
+from .steady import event, handle, steady, until
 
 QUICK = {
     "health_check_initial_delay_ms": 0,

@@ -240,7 +240,7 @@ async def test_a_fleet_whose_owner_was_killed_goes_on_in_another_process(journal
 def test_no_message_is_lost_doubled_or_reordered_while_calls_get_lost(tmp_path: Path) -> None:
     count = 250
     failing = {"RAY_testing_rpc_failure": json.dumps(FAILURES)}
-    found = other_cluster("chaos.py", str(tmp_path / "journal.sqlite"), str(count), **failing)
+    found = other_cluster("chaos", str(tmp_path / "journal.sqlite"), str(count), **failing)
     letters = [f"letter {number}" for number in range(count)]
     assert found["consumed"] == dict.fromkeys(("ana", "bob", "cyd", "dan"), 3 * count)
     assert all(heard == letters for senders in found["heard"].values() for heard in senders.values())
@@ -250,7 +250,7 @@ def test_no_message_is_lost_doubled_or_reordered_while_calls_get_lost(tmp_path: 
 
 @pytest.mark.parametrize("how", ["removed", "stopped"])
 def test_an_agent_whose_node_is_lost_goes_on_elsewhere_and_what_is_left_of_it_ends(tmp_path: Path, how: str) -> None:
-    found = other_cluster("node_loss.py", str(tmp_path / "journal.sqlite"), how)
+    found = other_cluster("node_loss", str(tmp_path / "journal.sqlite"), how)
     assert found == {
         "accepted": True,
         "moved": True,
@@ -263,12 +263,12 @@ def test_an_agent_whose_node_is_lost_goes_on_elsewhere_and_what_is_left_of_it_en
 
 def other_cluster(script: str, *arguments: str, **environment: str) -> dict[str, Any]:
     """Run a script with a cluster of its own, and give what it prints."""
-    here = Path(__file__).parent
-    paths = os.pathsep.join(map(str, (here.parents[1] / "src", here, here.parent / "contracts")))
+    root = Path(__file__).resolve().parents[2]
+    paths = os.pathsep.join(map(str, (root / "src", root)))
     with tempfile.TemporaryDirectory(prefix="r", dir="/tmp", ignore_cleanup_errors=True) as folder:
         Path(folder, "ray").mkdir()
         done = subprocess.run(
-            [sys.executable, str(here / script), *arguments],
+            [sys.executable, "-m", f"tests.actors.{script}", *arguments],
             env={**os.environ, "PYTHONPATH": paths, "RAY_TMPDIR": folder, **environment},
             capture_output=True,
             text=True,
