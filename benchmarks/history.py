@@ -156,7 +156,7 @@ def main() -> None:
     growth = round(ratios[LENGTHS[-1]] / ratios[LENGTHS[0]], 3)
     slowest = max(events.values())
     print(
-        f"\nan event takes {slowest:.0f} microseconds at most; a round with 1,000 messages costs {growth:.2f} times as much"
+        f"\nan event takes {slowest:.0f} microseconds at most; a round with 1,000 messages, {growth:.2f} times as much"
     )
     by_length = {str(length): ratio for length, ratio in ratios.items()}
     finish({"microseconds": slowest, "ratio": by_length, "growth": growth}, as_json=args.json)
