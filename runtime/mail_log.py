@@ -11,7 +11,7 @@ from ..protocols.codec import decode, decode_batch, encode, encode_batch, encode
 from ..protocols.errors import DecodeError, FleetError
 from ..protocols.ids import MessageId
 from ..protocols.mail import Envelope, Receipt, ReceiptState, Verdict
-from .errors import RecordInvalid
+from .errors import JournalUnavailable, RecordInvalid
 from .inbox import Inbox
 from .journal.stream_writer import StreamWriter
 from .mail.mailbox import Mailbox, MailboxState
@@ -97,12 +97,15 @@ class MailLog:
             if fresh:
                 try:
                     await self._write(ACCEPTED + encode_batch(fresh))
-                except FleetError as error:
-                    self._failed = error
+                except BaseException as error:
+                    self._failed = error if isinstance(error, FleetError) else self._unknown(error)
                     raise
         if fresh:
             self._inbox.wake()
         return verdicts
+
+    def _unknown(self, error: BaseException) -> JournalUnavailable:
+        return JournalUnavailable(where=f"of {self._writer.stream}", reason=f"{type(error).__name__} {error}".rstrip())
 
     async def _write(self, accepted: bytes) -> None:
         ended = tuple(self._unwritten.values())

@@ -82,9 +82,10 @@ class World:
         ran: How often each tool call has begun.
     """
 
-    def __init__(self, part: Part) -> None:
-        """Nothing has happened."""
+    def __init__(self, part: Part, latency: float = 0.03) -> None:
+        """Nothing has happened. A model call takes `latency` seconds."""
         self.part = part
+        self.latency = latency
         self.journal = MemoryJournal()
         self.clock = VirtualClock(1_000.0)
         self.served: Counter[tuple[AgentId, str]] = Counter()
@@ -131,9 +132,9 @@ class ConversingProvider:
         return self._writer.draft(turns, tools, before)
 
     async def call(self, draft: Draft, output: int, watch: Watcher | None = None) -> Reply:  # noqa: ARG002
-        await self._world.clock.sleep(0.01)
+        await self._world.clock.sleep(self._world.latency / 2)
         reply = self._world.serve(Asked(self._agent, draft.turns))
-        await self._world.clock.sleep(0.02)
+        await self._world.clock.sleep(self._world.latency / 2)
         return reply
 
     async def aclose(self) -> None:
@@ -220,7 +221,7 @@ Death = Callable[[DoomedSystem, Dead], Awaitable[None]]
 
 
 def process(
-    world: World, life: Life, strike: Strike | None = None, death: Death | None = None
+    world: World, life: Life, strike: Strike | None = None, death: Death | None = None, tick: float = 0.05
 ) -> tuple[str, ...] | None:
     """Live through one process; gives the streams of its appends, or None when it was killed.
 
@@ -229,6 +230,7 @@ def process(
         life: What is done in it.
         strike: At which append somebody dies.
         death: What follows then; None: the process is over.
+        tick: Seconds that pass before it is looked again who was struck.
     """
 
     async def main() -> tuple[str, ...] | None:
@@ -237,7 +239,7 @@ def process(
         system = DoomedSystem(FLEET, LIMIT, world.clock, journal)
         living = asyncio.ensure_future(lived(system, life))
         while not living.done():
-            await world.clock.advance(0.05)
+            await world.clock.advance(tick)
             if journal.struck.done() and not journal.over.is_set():
                 if death is None:
                     await killed()

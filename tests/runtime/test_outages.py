@@ -59,8 +59,10 @@ def lived_through(strike: Strike) -> Conversation:
     async def live(system: DoomedSystem) -> None:
         watching = asyncio.create_task(watch(system))
         await conversation.go_on(system)
-        watching.cancel()
-        await asyncio.gather(watching, return_exceptions=journal.missed == "")
+        if journal.missed:
+            await watching
+        else:
+            watching.cancel()
 
     process(conversation.world, live)
     return conversation
@@ -73,8 +75,8 @@ def test_the_journal_is_away_for_a_moment() -> None:
 @pytest.mark.slow
 @pytest.mark.timeout(300)
 @pytest.mark.parametrize("share", range(4))
-def test_the_journal_is_away_at_each_record(share: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_journal_is_away_at_every_other_record(share: int, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("amrita_fleet.runtime.supervision.command_log.LAST_WORDS", 0.01)
-    for strike in around(Conversation().live().appends)[share::4]:
+    for strike in around(Conversation().live().appends)[share::8]:
         print(strike)
         lived_through(strike).check(kills=0)
