@@ -1,0 +1,92 @@
+"""The channel as an agent's tools see it: what was sent, what became of it, what watchers are told."""
+
+import pytest
+
+from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Settlement, Stop
+from amrita_fleet.protocols.codec import decode_batch, encode_verdicts
+from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId
+from amrita_fleet.protocols.mail import Receipt, ReceiptState, Refusal
+from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.runtime.agent_channel import AgentChannel, Seat
+from amrita_fleet.runtime.clock import VirtualClock
+from amrita_fleet.runtime.errors import AgentUnknown
+from amrita_fleet.runtime.mail.mailbox import Mailbox
+from amrita_fleet.runtime.sender import Sender
+
+pytestmark = pytest.mark.anyio
+
+ANA, BOB = AgentId("ana"), AgentId("bob")
+
+
+class Town:
+    """A post office with one mailbox, and a Supervisor that knows one agent."""
+
+    def __init__(self) -> None:
+        self.mailbox = Mailbox(BOB)
+        self.told: list[tuple[str, str]] = []
+        sender = Sender(ANA, Incarnation(1), self, VirtualClock())
+        self.channel = AgentChannel(Seat(ANA, Incarnation(1)), sender, self, self, self.tell)
+
+    def tell(self, _kind: NoticeType, how: str, text: str, _data: dict[str, str]) -> None:
+        self.told.append((how, text))
+
+    async def deliver(self, recipient: AgentId, batch: bytes) -> bytes:
+        if recipient != BOB:
+            raise AgentUnknown(name=recipient, near=("bob",))
+        return encode_verdicts(self.mailbox.accept(decode_batch(batch), 0.0))
+
+    async def receipt(self, _recipient: AgentId, message: MessageId) -> Receipt | None:
+        return self.mailbox.receipt(message)
+
+    async def check_in(self, _asked: CheckIn) -> Directive:
+        return Stop("nobody asks here")
+
+    async def settle(self, settlement: Settlement) -> None:
+        """Nothing."""
+
+    async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
+        """Nothing."""
+
+    async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
+        return (AgentStatus(BOB, incarnation, f"seen by {agent}", 0.0),)
+
+
+async def test_what_is_accepted_is_told_and_can_be_asked_for() -> None:
+    town = Town()
+
+    receipt = await town.channel.send(BOB, "Hello.", message=MessageId("ana.1.1.4.bob"))
+
+    assert (receipt.id, receipt.state) == ("ana.1.1.4.bob", ReceiptState.ACCEPTED)
+    assert town.told == [("sent", "to bob: Hello.")]
+    town.mailbox.close(Refusal.STOPPED)
+    later = await town.channel.receipt(receipt.id)
+    assert later is not None
+    assert (later.state, later.refusal) == (ReceiptState.DEAD, Refusal.STOPPED)
+
+
+async def test_what_is_refused_is_told_as_that() -> None:
+    town = Town()
+    town.mailbox.close(Refusal.STOPPED)
+
+    receipt = await town.channel.send(BOB, "Hello.")
+
+    assert receipt.refusal is Refusal.STOPPED
+    assert town.told == [("refused", "to bob: Hello.")]
+
+
+async def test_of_what_was_not_sent_from_here_nothing_is_known() -> None:
+    assert await Town().channel.receipt(MessageId("cem.1.bob.1")) is None
+
+
+async def test_an_unknown_recipient_is_an_error_and_nobody_is_told_of_a_message() -> None:
+    town = Town()
+
+    with pytest.raises(AgentUnknown):
+        await town.channel.send(AgentId("bbo"), "Hello.")
+    assert town.told == []
+
+
+async def test_it_sees_its_peers_as_who_it_is() -> None:
+    [row] = await Town().channel.peers()
+
+    assert row.phase == "seen by ana"
