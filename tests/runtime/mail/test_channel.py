@@ -203,7 +203,7 @@ class Channel(RuleBasedStateMachine):
     def close(self, refusal: Refusal) -> None:
         waiting = self.waiting()
         dead = self.mailbox.close(refusal)
-        assert dead == tuple(envelope for envelope in waiting if envelope.kind is Kind.PEER)
+        assert dead == tuple(envelope for envelope in waiting if envelope.kind is not Kind.NOTE)
         self.closed = self.closed or refusal
         self.dead += [envelope.id for envelope in waiting]
 
