@@ -35,10 +35,10 @@ class Town:
             raise AgentUnknown(name=recipient, near=("bob",))
         return encode_verdicts(self.mailbox.accept(decode_batch(batch), 0.0))
 
-    async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
+    async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:  # noqa: ARG002
         return self.mailbox.receipt(message)
 
-    async def check_in(self, asked: CheckIn) -> Directive:
+    async def check_in(self, asked: CheckIn) -> Directive:  # noqa: ARG002
         return Stop("nobody asks here")
 
     async def settle(self, settlement: Settlement) -> None:
