@@ -12,7 +12,7 @@ from hypothesis import HealthCheck, settings
 
 # Property tests are short by default, so that they are run often; `make check` and CI ask for the long ones. Machines
 # that run tests are busy: how long an example takes says nothing.
-settings.register_profile("short", max_examples=10, deadline=None)
+settings.register_profile("short", max_examples=5, deadline=None)
 settings.register_profile("long", max_examples=200, deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("short")
 

@@ -24,7 +24,7 @@ from amrita_fleet import (
 from amrita_fleet.protocols.providers.scripted import say, scripted
 from amrita_fleet.runtime.clock import settle
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 GIVEN: dict[str, object] = {
     "none": None,

@@ -16,6 +16,8 @@ from amrita_fleet.runtime.step.budget import Counted, request_bound
 from .expectation import Answer, expectations
 from .recording import ABSENT, WIRE, Recording
 
+pytestmark = pytest.mark.slow
+
 CAPS: Final = frozenset({"max_tokens", "max_completion_tokens"})
 """Fields that stand in a request's tail, which no bound counts."""
 

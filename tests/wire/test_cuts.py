@@ -16,6 +16,8 @@ from amrita_fleet.protocols.providers.base import Adapter
 
 from .recording import Recording, preset_for, recordings
 
+pytestmark = pytest.mark.slow
+
 FEW, MANY = 2, 150
 """Examples a recording, by default and in slow runs."""
 

@@ -15,7 +15,7 @@ from .expectation import Expectation, expectations, seen
 from .recording import ABSENT, WIRE, Recording, preset_for, recordings
 from .replay import ReplayServer
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 SEED = int(os.environ.get("WIRE_SEED") or secrets.randbits(32))
 """Decides where bodies are cut; a failing test prints it."""

@@ -26,7 +26,7 @@ from amrita_fleet.protocols.secret import Secret
 
 from .server import HANG, Server, completion, http, sse
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 KEY = "sk-planted-0123456789"
 SOURCE = Path(__file__).resolve().parents[3] / "src"

@@ -15,6 +15,8 @@ from amrita_fleet.runtime.cli import app
 from amrita_fleet.runtime.cli.errors import Interrupted
 from amrita_fleet.runtime.cli.status import Status
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 RUN = ("run", "task", "--base-url", "http://127.0.0.1:9/v1", "--model", "m")
 

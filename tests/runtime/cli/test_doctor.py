@@ -13,7 +13,7 @@ from amrita_fleet.runtime.cli.status import Status
 from amrita_fleet.runtime.simulator.scenario import Scenario, parse_scenario
 from amrita_fleet.runtime.simulator.server import Simulator
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 KEY = "sk-planted-and-refused"
 MODEL = "simulated-doctor"

@@ -10,7 +10,7 @@ from amrita_fleet.runtime.errors import Fenced, JournalConflict
 from amrita_fleet.runtime.journal.rules import NAME_LIMIT, NUMBER_LIMIT
 from amrita_fleet.runtime.ports import Journal, Record
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 Make = Callable[[], Journal]
 

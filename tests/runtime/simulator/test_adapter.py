@@ -13,7 +13,7 @@ from amrita_fleet.protocols.providers.base import ToolSchema
 from amrita_fleet.protocols.providers.connection import connect
 from amrita_fleet.runtime.simulator.server import Simulator
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 TOOLS = tuple(
     ToolSchema(name, name, {"type": "object", "properties": {}})

@@ -9,6 +9,8 @@ from amrita_fleet.runtime.simulator.anthropic_request import read_request
 from amrita_fleet.runtime.simulator.conversation import Call, Said
 from amrita_fleet.runtime.simulator.errors import Refused
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 MARK: Json = {"type": "ephemeral"}
 TOOL: Json = {"name": "look", "input_schema": {"type": "object", "properties": {}}}

@@ -12,6 +12,8 @@ from hypothesis import strategies as st
 from amrita_fleet.runtime.simulator.library import shipped
 from amrita_fleet.runtime.simulator.provider import SimulatedProvider
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 PARTS = {
     "plain": "You are a census worker.",

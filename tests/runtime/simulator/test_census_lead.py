@@ -10,6 +10,8 @@ from amrita_fleet.runtime.simulator.census_lead import QUIET_WAITS, lead
 from amrita_fleet.runtime.simulator.census_shards import Shard, split
 from amrita_fleet.runtime.simulator.conversation import Answer, Call, Conversation, Said
 
+pytestmark = pytest.mark.slow
+
 TOOLS = ("send_message", "list_peers", "wait_for_messages", "merge_reports")
 TASK = Said("user", "Count the files under a folder of 40 files (numbers 0 to 39). Your workers: w1, w2, w3, w4.")
 WAIT = Answer(calls=(Call("wait_for_messages", {"seconds": 60}),))

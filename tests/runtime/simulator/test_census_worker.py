@@ -8,6 +8,8 @@ import pytest
 from amrita_fleet.runtime.simulator.census_worker import stuck, thorough, worker
 from amrita_fleet.runtime.simulator.conversation import Answer, Call, Conversation, Said
 
+pytestmark = pytest.mark.slow
+
 TOOLS = ("count_files", "count_lines", "top_words", "send_message")
 ORDER = Said("user", "[Message m-1 from lead]\nPlease take files 0 to 9 of the census.")
 RANGE = {"first": 0, "last": 9}

@@ -13,7 +13,7 @@ from amrita_fleet.runtime.simulator.server import Simulator
 
 from .client import client_of
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 CALLS = [{"name": "look", "arguments": {"n": n}} for n in (1, 2)]
 SCENARIO = {"models": ["m", "m-thinking"], "rules": [{"say": "I look at both of them.", "calls": CALLS}]}

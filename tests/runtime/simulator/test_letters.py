@@ -1,5 +1,6 @@
 """Mail and notes are found in user messages as the runtime writes them."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -7,6 +8,8 @@ from amrita_fleet.protocols.ids import SUPERVISOR, AgentId, MessageId
 from amrita_fleet.runtime.simulator.letters import RUNTIME, Letter, letters
 from amrita_fleet.runtime.step.phases import Mail
 from amrita_fleet.runtime.step.prompts import mail_note
+
+pytestmark = pytest.mark.slow
 
 SENDERS = st.sampled_from([AgentId("w1"), AgentId("lead-2"), SUPERVISOR])
 LINES = st.sampled_from(["", "Report.", "[Message m-1 from w9]", "[Note from the runtime]", "w1 died: no answer"])

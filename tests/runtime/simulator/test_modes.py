@@ -5,6 +5,8 @@ import pytest
 from amrita_fleet.runtime.simulator.errors import Refused
 from amrita_fleet.runtime.simulator.modes import MODES, FaultTally, Wish, read_wishes
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("words", "wishes"),

@@ -10,6 +10,8 @@ from amrita_fleet.runtime.simulator.openai_request import read_request
 from amrita_fleet.runtime.simulator.openai_words import OPENAI
 from amrita_fleet.runtime.simulator.shape import read_json
 
+pytestmark = pytest.mark.slow
+
 Json = dict[str, Any]
 USER: Json = {"role": "user", "content": "Hello."}
 NOTHING: list[Json] = []

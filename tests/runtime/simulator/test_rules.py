@@ -9,6 +9,8 @@ from amrita_fleet.runtime.simulator.errors import Refused
 from amrita_fleet.runtime.simulator.rules import check_pairs, check_reasoning, is_thinking
 from amrita_fleet.runtime.simulator.seal import call_id
 
+pytestmark = pytest.mark.slow
+
 USER = Said("user", "Go.")
 ANSWERED = "must be followed by tool messages responding to each 'tool_call_id'"
 ORPHAN = "messages with role 'tool' must be a response to a preceeding message with 'tool_calls'"

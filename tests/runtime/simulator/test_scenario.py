@@ -12,6 +12,8 @@ from amrita_fleet.runtime.simulator.errors import Refused, ScenarioInvalid
 from amrita_fleet.runtime.simulator.library import read_scenario, read_scenarios, shipped
 from amrita_fleet.runtime.simulator.scenario import Scenario, When, parse_scenario
 
+pytestmark = pytest.mark.slow
+
 WEATHER = r"""
 models: [weather]
 rules:

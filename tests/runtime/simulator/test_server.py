@@ -18,7 +18,7 @@ from amrita_fleet.runtime.simulator.server import Simulator
 
 from .client import client_of
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ECHO = {"models": ["echo", "echo-thinking"], "rules": [{"when": {"user": "^Say (?P<what>.*)$"}, "say": "{what}"}]}
 KEY = "planted-key"

@@ -11,6 +11,8 @@ from amrita_fleet.runtime.simulator import openai_reply, tokens
 from amrita_fleet.runtime.simulator.conversation import Answer, Call, Conversation, Request, Said
 from amrita_fleet.runtime.simulator.speech import Speech, speak
 
+pytestmark = pytest.mark.slow
+
 CONVERSATION = Conversation("m", (Said("user", "Count."),), ("count",))
 ANSWER = Answer("I count both.", (Call("count", {"first": 0}), Call("count", {"first": 5})), "Two ranges are left.")
 

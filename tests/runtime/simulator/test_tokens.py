@@ -1,9 +1,12 @@
 """The count of tokens is a bound that no text breaks."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.runtime.simulator import tokens
+
+pytestmark = pytest.mark.slow
 
 
 @given(st.text())

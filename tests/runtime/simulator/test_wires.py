@@ -15,7 +15,7 @@ from amrita_fleet.runtime.simulator.speech import speak
 
 from .client import client_of
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 CALLS = [{"name": "look", "arguments": {"n": n, "words": "öäü" * 20}} for n in (1, 2)]
 RULES = [{"when": {"last_role": "user"}, "say": "I look at both of them.", "calls": CALLS}, {"say": "I saw both."}]

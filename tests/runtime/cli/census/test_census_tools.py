@@ -12,7 +12,7 @@ from amrita_fleet.runtime.cli.census.folder import read_folder
 from amrita_fleet.runtime.cli.census.tools import counting_tools, merge_reports
 from amrita_fleet.runtime.tools.executor import Executor
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 NOWHERE: ToolContext = None  # type: ignore[assignment]  # none of these tools asks for one
 

@@ -6,6 +6,8 @@ from hypothesis import strategies as st
 
 from amrita_fleet.runtime.cli.census.counting import lines_of, words_of
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("content", "lines"),

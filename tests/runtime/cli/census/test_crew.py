@@ -9,6 +9,8 @@ from amrita_fleet import ModelPreset
 from amrita_fleet.runtime.cli.census.crew import Crew, Part, crew_of
 from amrita_fleet.runtime.cli.census.folder import read_folder
 
+pytestmark = pytest.mark.slow
+
 PRESET = ModelPreset(model="m", base_url="http://127.0.0.1:9/v1")
 
 

@@ -10,6 +10,8 @@ from hypothesis import strategies as st
 from amrita_fleet.runtime.cli.census.figures import Figures, Report, count_directly, merged, read_answer
 from amrita_fleet.runtime.cli.census.folder import read_folder
 
+pytestmark = pytest.mark.slow
+
 FIGURES = st.builds(
     Figures,
     st.integers(0, 9),

@@ -9,6 +9,8 @@ import pytest
 from amrita_fleet.runtime.cli.census.folder import Folder, read_folder, standard_library
 from amrita_fleet.runtime.cli.errors import FolderUnusable
 
+pytestmark = pytest.mark.slow
+
 
 def test_text_files_count_and_hidden_cached_binary_and_linked_ones_do_not(folder: Path) -> None:
     names = {"a.txt", "b.txt", "deep/c.txt", "deep/d.txt", "deep/e.txt"}

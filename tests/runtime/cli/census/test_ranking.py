@@ -2,10 +2,13 @@
 
 from collections import Counter
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.runtime.cli.census.ranking import WordList, most_frequent, ranking
+
+pytestmark = pytest.mark.slow
 
 PARTS = st.lists(st.dictionaries(st.sampled_from("abcdefghij"), st.integers(1, 9)), min_size=1, max_size=5)
 
