@@ -8,11 +8,11 @@ from ..errors import BadRequest
 from ..messages import Finish, Json, Message, ToolCall
 from .assembly import identifier, own_extra
 from .complaint import is_error
-from .lenient import compact, mapping, parse, sound, text
+from .lenient import compact, mapping, parse, sound, sound_fields, text
 from .refusal import error_in_answer
 from .request_id import request_id
 
-__all__ = ("finish", "parse_answer", "read_calls", "size", "sound_fields")
+__all__ = ("finish", "parse_answer", "read_calls", "size")
 
 SHOWN: Final = 200
 """Bytes of an unreadable answer that an error shows."""
@@ -69,11 +69,6 @@ def read_arguments(arguments: Json) -> str:
     if not isinstance(arguments, str):
         return "{}" if arguments is None else compact(arguments)
     return "{}" if arguments.strip() in {"", "null"} else arguments
-
-
-def sound_fields(fields: dict[str, Json]) -> dict[str, Json]:
-    """The fields without lone surrogates."""
-    return mapping(parse(sound(compact(fields)))) if fields else fields
 
 
 def finish(reason: str, calls: tuple[ToolCall, ...]) -> Finish:

@@ -5,11 +5,11 @@ from dataclasses import dataclass, replace
 
 from ..errors import BadRequest
 from ..messages import Json, Message, Reply, Role
-from .answer import finish, read_calls, size, sound_fields
+from .answer import finish, read_calls, size
 from .anthropic_turn import BLOCKS, plain_blocks
 from .anthropic_usage import Counts
 from .base import Draft
-from .lenient import sound, text
+from .lenient import sound, sound_fields, text
 
 __all__ = ("Answer", "Block", "no_content")
 

@@ -7,7 +7,7 @@ from typing import Final
 from ..messages import Json, Usage
 from .base import Draft
 from .estimate import estimate
-from .lenient import count, mapping
+from .lenient import count, mapping, sound_fields
 
 __all__ = ("Counts",)
 
@@ -25,7 +25,7 @@ class Counts:
     @classmethod
     def read(cls, usage: Json) -> "Counts":
         """The counts of a `usage` object, or of anything else that stands in its place."""
-        return cls({name: value for name, value in mapping(usage).items() if value is not None})
+        return cls(sound_fields({name: value for name, value in mapping(usage).items() if value is not None}))
 
     def merge(self, later: "Counts") -> "Counts":
         """Each count as it was said last: the two events of a stream say the same ones again, not more of them.

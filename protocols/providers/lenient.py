@@ -5,11 +5,13 @@ nothing where an object is due costs no special case further up.
 """
 
 import json
+from collections.abc import Mapping
+from math import isinf
 from typing import Final
 
 from ..messages import Json
 
-__all__ = ("compact", "count", "is_object", "items", "mapping", "parse", "sound", "text")
+__all__ = ("compact", "count", "is_object", "items", "mapping", "parse", "sound", "sound_fields", "text")
 
 ENCODER: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=dict)
 
@@ -19,7 +21,25 @@ def refuse_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON")
 
 
+SMALLEST, LARGEST = -(2**63), 2**64 - 1
+"""Whole numbers that a journal holds."""
+
+TOO_DEEP: Final = "it is nested too deep"
+
+DEEPEST: Final = 128
+"""Levels of objects and arrays in one another. No answer needs as many, and what is read must be written again."""
+
+
+def whole(digits: str) -> int | float | str:
+    """A whole number. One that has more than 64 bits is a float, as most who read JSON take it; or its own text."""
+    number = int(digits)
+    if SMALLEST <= number <= LARGEST:
+        return number
+    return digits if isinf(float(digits)) else float(digits)
+
+
 DECODER: Final = json.JSONDecoder(parse_constant=refuse_constant)
+STORING: Final = json.JSONDecoder(parse_int=whole)
 
 
 def compact(value: object) -> str:
@@ -39,9 +59,24 @@ def parse(raw: str | bytes) -> Json:
     """
     plain = raw.decode("utf-8-sig") if isinstance(raw, bytes) else raw
     try:
-        return DECODER.decode(plain)  # type: ignore[no-any-return]
+        value: Json = DECODER.decode(plain)
     except RecursionError:
-        raise ValueError("it is nested too deep") from None
+        raise ValueError(TOO_DEEP) from None
+    if plain.count("[") + plain.count("{") > DEEPEST and is_deep(value):
+        raise ValueError(TOO_DEEP)
+    return value
+
+
+def is_deep(value: Json) -> bool:
+    """Whether it has more than `DEEPEST` levels."""
+    level = [value]
+    for _ in range(DEEPEST + 1):
+        objects = [list(each.values()) for each in level if isinstance(each, dict)]
+        arrays = [each for each in level if isinstance(each, list)]
+        if not objects and not arrays:
+            return False
+        level = [item for each in (*objects, *arrays) for item in each]
+    return True
 
 
 def is_object(raw: str) -> bool:
@@ -86,3 +121,8 @@ def sound(raw: str) -> str:
     except UnicodeEncodeError:
         return raw.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
     return raw
+
+
+def sound_fields(fields: Mapping[str, Json]) -> dict[str, Json]:
+    """The fields as they can be kept: without lone surrogates, and without whole numbers of more than 64 bits."""
+    return STORING.decode(sound(compact(fields))) if fields else {}

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 
 from ..errors import BadRequest, StreamBroken
 from ..messages import Json, Message, Reply, Role
-from .answer import finish, read_calls, size, sound_fields
+from .answer import finish, read_calls, size
 from .base import Draft
-from .lenient import items, mapping, sound, text
+from .lenient import items, mapping, sound, sound_fields, text
 from .openai_turn import REASONING_SOURCES
 from .openai_usage import Counts
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from ..messages import Json, Usage
 from .base import Draft
 from .estimate import estimate
-from .lenient import count, mapping
+from .lenient import count, mapping, sound_fields
 
 __all__ = ("Counts",)
 
@@ -37,7 +37,7 @@ class Counts:
             total=count(fields.get("total_tokens")),
             cached=max(map(count, (asked.get("cached_tokens"), *map(fields.get, CACHED_FIELDS)))),
             reasoning=count(answered.get("reasoning_tokens")),
-            raw=fields,
+            raw=sound_fields(fields),
         )
 
     def merge(self, later: "Counts") -> "Counts":

@@ -1,5 +1,6 @@
 """An agent's records: what they hold comes back, and a new process is where the dead one was."""
 
+import json
 from contextlib import suppress
 from dataclasses import fields
 from random import Random
@@ -17,6 +18,8 @@ from amrita_fleet.protocols.ids import AgentId, RunId
 from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import Json, Message, Reply, Role, ToolCall, Usage
 from amrita_fleet.protocols.outcome import Ending
+from amrita_fleet.protocols.presets import ModelPreset
+from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
 from amrita_fleet.runtime.errors import RecordInvalid
 from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.records import (
@@ -403,3 +406,20 @@ def test_fields_of_a_later_program_are_ignored_and_those_an_earlier_one_did_not_
 
     assert decode_record(bytes([VERSION, 1]) + msgpack.packb(later)) == Happened((Resumed(),), 5.0)
     assert decode_record(bytes([VERSION, 1]) + msgpack.packb(earlier)) == Happened((Resumed(),))
+
+
+# --- what providers send beside an answer -----------------------------------------------------------------------------
+
+
+def test_whatever_a_provider_says_beside_its_answer_can_be_recorded() -> None:
+    odd = {"content": "Hi.", "x_id": 2**70, "x_deep": json.loads("[" * 100 + "]" * 100), "x_half": "\ud83d"}
+    usage = {"prompt_tokens": 2**70, "completion_tokens": 3, "x_nanos": 10**400}
+    body = json.dumps({"choices": [{"message": odd, "finish_reason": "stop"}], "usage": usage}).encode()
+    adapter = OpenAIChat(ModelPreset(model="m", base_url="http://localhost/v1"))
+    reply = adapter.reply({}, body, adapter.draft((Message(Role.USER, "Hello."),), (), None))
+    assert "x_id" in reply.message.extra
+    assert "x_nanos" in reply.usage.raw
+
+    record = Happened((Replied(Op(1), reply, ()),))
+
+    assert decode_record(encode_record(record)) == record

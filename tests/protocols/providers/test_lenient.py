@@ -4,7 +4,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amrita_fleet.protocols.providers.lenient import compact, count, is_object, items, mapping, parse, sound, text
+from amrita_fleet.protocols.providers.lenient import (
+    DEEPEST,
+    compact,
+    count,
+    is_object,
+    items,
+    mapping,
+    parse,
+    sound,
+    sound_fields,
+    text,
+)
 
 
 def test_json_is_written_without_white_space_and_with_its_letters() -> None:
@@ -50,3 +61,24 @@ def test_every_text_can_be_written_once_it_is_sound(raw: str) -> None:
 
 def test_a_count_that_no_model_can_reach_is_cut() -> None:
     assert count(10**30) == 10**12
+
+
+def test_json_of_too_many_levels_is_no_json() -> None:
+    nested = "[" * DEEPEST + "]" * DEEPEST
+
+    assert is_object(f'{{"a":[{",".join(["[]"] * 1000)}]}}')
+    assert parse(nested)
+    with pytest.raises(ValueError, match="too deep"):
+        parse(f"[{nested}]")
+    with pytest.raises(ValueError, match="too deep"):
+        parse(f'{{"a":{nested}}}')
+
+
+@pytest.mark.parametrize(
+    ("number", "kept"),
+    [(2**64 - 1, 2**64 - 1), (2**64, 2.0**64), (-(2**63) - 1, -(2.0**63)), (10**400, str(10**400)), (True, True)],
+    ids=["64 bits", "65 bits", "65 bits below 0", "no float either", "no number"],
+)
+def test_fields_that_are_kept_have_numbers_of_64_bits(number: int, kept: object) -> None:
+    assert sound_fields({"a": {"b": [number]}}) == {"a": {"b": [kept]}}
+    assert sound_fields({"a\ud83d": "\ude00"}) == {"a\ufffd": "\ufffd"}
