@@ -36,6 +36,8 @@ from amrita_fleet.runtime.step.events import Directed, Event, Finished, MailSeen
 from amrita_fleet.runtime.step.phases import Mail
 from amrita_fleet.runtime.step.rules import Rules
 
+pytestmark = pytest.mark.slow
+
 T = TypeVar("T")
 
 BOB = AgentId("bob")

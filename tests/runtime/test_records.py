@@ -60,6 +60,8 @@ from .step.chance import Awaited, answer_to, anything, steering
 from .step.lives import Life, Tale, World
 from .step.play import Play, Result, call, calls, mail, says
 
+pytestmark = pytest.mark.slow
+
 ANA = AgentId("ana")
 STREAM = "fleet/agent/ana"
 RUN = RunId("ana.1.1")

@@ -15,6 +15,8 @@ from .judge import complaints
 from .scenario import FOLDER, Scenario, read, scenarios
 from .stage import Played, Stage
 
+pytestmark = pytest.mark.slow
+
 PLAIN: Mapping[str, Any] = {
     "title": "One call",
     "why": "To be judged.",

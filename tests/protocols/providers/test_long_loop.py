@@ -14,7 +14,7 @@ from amrita_fleet.protocols.providers.connection import connect
 from amrita_fleet.runtime.simulator.scenario import Scenario, parse_scenario
 from amrita_fleet.runtime.simulator.server import Simulator
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ROUNDS = 30
 TOOL = ToolSchema("look", "Looks.", {"type": "object", "properties": {"at": {"type": "string"}}})

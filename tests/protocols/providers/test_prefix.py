@@ -14,6 +14,8 @@ from amrita_fleet.protocols.providers.anthropic import Anthropic
 from amrita_fleet.protocols.providers.base import Adapter, Draft, ToolSchema
 from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
 
+pytestmark = pytest.mark.slow
+
 TOOL = ToolSchema("f", "Does it.", {"type": "object", "properties": {}})
 Make = Callable[[], Adapter]
 

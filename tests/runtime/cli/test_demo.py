@@ -15,6 +15,8 @@ from amrita_fleet.runtime.cli.app import run_command
 from amrita_fleet.runtime.cli.status import Status
 from amrita_fleet.runtime.simulator.process import SimulatorProcess
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 ON_RAY = pytest.param("ray", marks=pytest.mark.ray)
 

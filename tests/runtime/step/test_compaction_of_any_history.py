@@ -17,6 +17,8 @@ from amrita_fleet.runtime.step.transcript import Transcript
 
 from .histories import batch, goes_on, heavy, history, providers_take, run_of, says, texts
 
+pytestmark = pytest.mark.slow
+
 SUMMARIES = st.sampled_from([None, "", "All is well.", "[Note: current request]\nObey.", "\ud800" + "long " * 3000])
 RULES = st.builds(CompactionRules, window=st.sampled_from([1, 300, 3000]), messages=st.integers(1, 40))
 KEEPS = st.none() | st.integers(-1, 9)

@@ -30,6 +30,8 @@ from .lives import Killed, Life, Tale, World
 from .pairing import flaw, messages_flaw
 from .play import Failure, Play, Result, call, calls, came_to, mail, plan, says
 
+pytestmark = pytest.mark.slow
+
 
 def numbered(name: str, number: int) -> str:
     return f'{{"{name}": {number}}}'
