@@ -27,7 +27,8 @@ every = [pytest.param(each, id=each.name, marks=[pytest.mark.slow] if each.slow 
 
 @pytest.mark.parametrize("scenario", every)
 @pytest.mark.parametrize(
-    "system", ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.timeout(TIME_ON_RAY)])]
+    "system",
+    ["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow, pytest.mark.timeout(TIME_ON_RAY)])],
 )
 def test_a_scenario_holds(system: System, scenario: Scenario, played: Callable[[System], Results]) -> None:
     result = played(system)[scenario.name]
