@@ -97,12 +97,13 @@ async def test_what_goes_back_is_what_came_word_for_word_and_once_for_each_reply
 
 async def test_whatever_else_came_beside_the_reasoning_goes_back_word_for_word_too() -> None:
     function: Json = {"name": "look", "arguments": '{"path": "/"}'}
+    signed: Json = {"google": {"thought_signature": "c2ln"}}
     message: dict[str, Any] = {
         "role": "assistant",
         "content": None,
         "reasoning_content": "I will look.",
         "reasoning_details": [{"type": "reasoning.encrypted", "data": "4c6f6f6b", "index": 0}],
-        "tool_calls": [{"id": "call_1", "type": "function", "function": function, "thought_signature": "c2ln"}],
+        "tool_calls": [{"id": "call_1", "type": "function", "function": function, "extra_content": signed}],
     }
     first = completion("", choices=[{"index": 0, "message": message, "finish_reason": "tool_calls"}])
     async with Server() as server, stage() as scene:
