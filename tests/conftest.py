@@ -26,6 +26,7 @@ os.environ.pop("RAY_ADDRESS", None)
 def pytest_collection_finish() -> None:
     """What was imported stays until the end: the garbage collector need not look through it again and again."""
     gc.freeze()
+    gc.set_threshold(50_000)
 
 
 @pytest.fixture(scope="session")

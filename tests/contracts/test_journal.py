@@ -13,7 +13,7 @@ from .gate import Gate
 
 MakeFleet = Callable[[], Fleet]
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 @pytest.fixture(params=["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])

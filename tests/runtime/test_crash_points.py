@@ -9,7 +9,7 @@ from .conversation import NAMES
 from .doomed import Strike
 from .lossless import Conversation, agents_own, around
 
-pytestmark = pytest.mark.usefixtures("snapshots_come_often")
+pytestmark = [pytest.mark.usefixtures("snapshots_come_often"), pytest.mark.slow]
 
 
 def test_without_kills_the_same_is_said_each_time() -> None:

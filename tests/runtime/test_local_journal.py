@@ -18,7 +18,7 @@ from amrita_fleet.runtime.local import LocalSystem
 from amrita_fleet.runtime.sender import Sender
 from amrita_fleet.runtime.system import SpawnOrder
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 ANA = AgentId("ana")
 KEEPS = AmritaConfig(mail=MailConfig(on_mail="keep"))

@@ -10,7 +10,7 @@ from amrita_fleet.runtime.journal.memory import MemoryJournal
 from .doomed import DoomedSystem, Strike, process
 from .lossless import Conversation, around
 
-pytestmark = pytest.mark.usefixtures("snapshots_come_often")
+pytestmark = [pytest.mark.usefixtures("snapshots_come_often"), pytest.mark.slow]
 
 SECONDS = 5.0
 """How long the journal is away."""

@@ -33,7 +33,7 @@ from amrita_fleet.runtime.config import AmritaConfig
 from amrita_fleet.runtime.local import LocalSystem
 from amrita_fleet.runtime.tools.tool import Tool, tool
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 class Held:

@@ -6,6 +6,8 @@ from amrita_fleet.protocols.providers.base import Delta
 
 from .wire_talk import claude, draft_of, hear, sse
 
+pytestmark = pytest.mark.slow
+
 USAGE: Json = {"input_tokens": 14, "cache_read_input_tokens": 6, "output_tokens": 1}
 PING: Json = {"type": "ping"}
 STOP: Json = {"type": "message_stop"}

@@ -9,6 +9,8 @@ from amrita_fleet.protocols.providers.base import ToolSchema
 
 from .wire_talk import USER, answer_of, asked, chat, claude, hear, messages_of, read, sse
 
+pytestmark = pytest.mark.slow
+
 ABSENT = object()
 
 

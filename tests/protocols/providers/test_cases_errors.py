@@ -17,6 +17,8 @@ from amrita_fleet.protocols.messages import Json
 
 from .wire_talk import answer_of, chat, claude, hear, read, sse
 
+pytestmark = pytest.mark.slow
+
 DATE = "Wed, 21 Oct 2026 07:28:00 GMT"
 
 

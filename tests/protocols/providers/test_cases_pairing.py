@@ -13,6 +13,8 @@ from amrita_fleet.runtime.step.transcript import Transcript
 
 from .wire_talk import USER, answer_of, call, chat, claude, messages_of, read
 
+pytestmark = pytest.mark.slow
+
 FORMATS = [pytest.param(chat(), id="chat"), pytest.param(claude(), id="messages")]
 
 

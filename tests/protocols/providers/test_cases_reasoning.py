@@ -11,6 +11,8 @@ from amrita_fleet.protocols.presets import ThinkingConfig
 
 from .wire_talk import USER, answer_of, asked, call, chat, claude, hear, messages_of, read, sse
 
+pytestmark = pytest.mark.slow
+
 LISTS: Json = {"id": "call_00", "type": "function", "function": {"name": "look", "arguments": '{"dir":"."}'}}
 THINKING = ThinkingConfig(enabled=True)
 

@@ -7,6 +7,8 @@ from amrita_fleet.protocols.messages import Finish, Json
 
 from .wire_talk import answer_of, chat, claude, draft_of, hear, read, sse
 
+pytestmark = pytest.mark.slow
+
 DONE = "data: [DONE]\n\n"
 END: Json = {"choices": [{"index": 0, "delta": {}, "finish_reason": "tool_calls"}]}
 

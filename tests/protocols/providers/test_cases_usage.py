@@ -6,6 +6,8 @@ from amrita_fleet.protocols.messages import Json
 
 from .wire_talk import answer_of, chat, claude, hear, read, sse
 
+pytestmark = pytest.mark.slow
+
 Counted = dict[str, Json]
 
 

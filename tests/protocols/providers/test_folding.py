@@ -3,6 +3,8 @@ import pytest
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.providers.folding import fold
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("name", "pieces", "whole"),

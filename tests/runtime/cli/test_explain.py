@@ -6,6 +6,8 @@ from amrita_fleet.runtime.cli import app
 from amrita_fleet.runtime.cli.documents import TOPICS, entries, entry
 from amrita_fleet.runtime.cli.status import Status
 
+pytestmark = pytest.mark.slow
+
 
 def test_all_that_can_be_explained_is_listed_by_topic(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run_command(["explain"]) == Status.OK

@@ -10,7 +10,7 @@ from amrita_fleet.runtime.cli import app
 from amrita_fleet.runtime.cli.status import Status
 from amrita_fleet.runtime.simulator.server import Simulator
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 KEY = "right"
 

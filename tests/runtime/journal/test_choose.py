@@ -9,6 +9,8 @@ from amrita_fleet.runtime.errors import JournalInvalid
 from amrita_fleet.runtime.journal.choose import default_path, open_journal
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 
+pytestmark = pytest.mark.slow
+
 HOME = Path("/home/ana")
 
 

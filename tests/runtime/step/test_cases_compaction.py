@@ -19,6 +19,8 @@ from amrita_fleet.runtime.step.transcript import Transcript
 
 from .histories import batch, providers_take, run_of, says, texts
 
+pytestmark = pytest.mark.slow
+
 
 def test_case_10_no_window_begins_with_an_output() -> None:
     history = run_of(Transcript(), "q1").reply(says("", ToolCall("c1", "f", "{}"))).close(("r1",))

@@ -19,6 +19,8 @@ from amrita_fleet.runtime.tools.digest import signature
 from .pairing import flaw
 from .play import Play, Result, call, calls, says
 
+pytestmark = pytest.mark.slow
+
 PATIENT = Rules(rounds=300, repeats=5)
 
 

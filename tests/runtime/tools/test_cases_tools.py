@@ -17,7 +17,7 @@ from amrita_fleet.runtime.tools.room import Room
 from amrita_fleet.runtime.tools.text import as_text
 from amrita_fleet.runtime.tools.tool import Tool, tool
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 
 def properties(function: Callable[..., Any], name: str = "x") -> Any:  # noqa: ANN401  JSON of any depth

@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.runtime.tools.digest import digest, signature
 
+pytestmark = pytest.mark.slow
+
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 
 numbers = st.integers(-(2**53), 2**53) | st.floats(allow_nan=False, allow_infinity=False)

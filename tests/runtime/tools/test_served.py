@@ -15,6 +15,8 @@ from amrita_fleet.runtime.tools.executor import Executor
 from amrita_fleet.runtime.tools.served import ServedCall, served_tools, tool_names
 from amrita_fleet.runtime.tools.servers import Holder, McpServer
 
+pytestmark = pytest.mark.slow
+
 ANA = (AgentId("ana"), Incarnation(1))
 FILES = McpHttp("files", "https://x.org/files", timeout=7, approval=True)
 WEB = McpHttp("web", "https://x.org/web")

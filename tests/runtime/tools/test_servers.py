@@ -7,6 +7,8 @@ import pytest
 
 from amrita_fleet import McpHttp, McpStdio, PresetInvalid, Secret, create_agent
 
+pytestmark = pytest.mark.slow
+
 
 def test_values_may_be_texts_secrets_or_names_of_variables() -> None:
     server = McpStdio("git", "uvx", ["mcp-server-git"], env={"A": "plain", "B": Secret("key"), "C": "env:TOKEN"})

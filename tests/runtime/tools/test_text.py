@@ -16,6 +16,8 @@ from pydantic import BaseModel
 from amrita_fleet.runtime.tools.room import Room, TooLarge
 from amrita_fleet.runtime.tools.text import as_text, clean, cut, shown
 
+pytestmark = pytest.mark.slow
+
 BYTES = 100_000
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from amrita_fleet.runtime.tools.threads import Threads
 
-pytestmark = pytest.mark.anyio
+pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 
