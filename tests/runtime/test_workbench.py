@@ -4,9 +4,10 @@ import asyncio
 import json
 from collections.abc import Callable
 from itertools import count
-from typing import Any
+from typing import Annotated, Any
 
 import pytest
+from pydantic import AfterValidator
 
 from amrita_fleet import Tool, tool
 from amrita_fleet.protocols.checkin import AgentStatus
@@ -272,6 +273,22 @@ async def test_a_tool_that_cancels_its_own_task_has_failed() -> None:
 
     output = await run(bench(tools=(give_up,)), "give_up", "")
     assert output == ToolOutput.failure("give_up cancelled itself.")
+
+
+async def test_a_validator_that_cancels_the_task_it_runs_in_fails_its_call_alone() -> None:
+    def give_up(value: int) -> int:
+        task = asyncio.current_task()
+        assert task is not None
+        task.cancel()
+        return value
+
+    @tool
+    async def double(a: Annotated[int, AfterValidator(give_up)]) -> int:
+        return 2 * a
+
+    for hooks in ((), (Around(),)):
+        output = await run(bench(*hooks, tools=(double,)), "double", '{"a": 1}')
+        assert output == ToolOutput.failure("double cancelled itself.")
 
 
 async def test_the_drivers_cancellation_comes_out_and_reaches_the_tool() -> None:
