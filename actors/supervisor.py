@@ -17,7 +17,8 @@ from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
-from ..runtime.supervision.supervisor import Newcomer, Supervisor, bury_all, perform
+from ..runtime.supervision.replay import bury_all, perform
+from ..runtime.supervision.supervisor import Newcomer, Supervisor
 from ..runtime.supervision.wording import ENDED
 from ..runtime.system import STOP_PATIENCE
 from ..runtime.watching import next_notices

@@ -6,26 +6,26 @@ import os
 from functools import partial
 from pathlib import Path
 
-from ..protocols.approval import Approval, agent_of
-from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement, Stop
-from ..protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
-from ..protocols.mail import Receipt
+from ..protocols.checkin import AgentStatus
+from ..protocols.ids import USER, AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .agent import Agent
 from .approvals import ApprovalPort
 from .clock import SystemClock
 from .config import adopt_config
-from .control import AgentControl, Controls
-from .errors import ChannelClosed, Fenced, JournalUnavailable, PeerUnreachable
+from .control import Controls
+from .errors import JournalUnavailable
 from .host import AgentHost, Seat, Surroundings
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
+from .local_ways import LocalApprovals, LocalLink, LocalPost
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
-from .supervision.supervisor import Newcomer, Supervisor, bury_all, perform
+from .supervision.replay import bury_all, perform
+from .supervision.supervisor import Newcomer, Supervisor
 from .supervision.wording import ENDED, UNSPAWNED
 from .suspension import Stand
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
@@ -36,109 +36,6 @@ from .watching import next_notices
 __all__ = ("LocalSystem", "open_system")
 
 log = logging.getLogger(__name__)
-
-
-class LocalLink:
-    """The Supervisor, one call away."""
-
-    def __init__(self, supervisor: Supervisor) -> None:
-        """Keep it."""
-        self._supervisor = supervisor
-
-    async def check_in(self, asked: CheckIn) -> Directive:
-        """Ask for leave; what is granted is written down before it is told."""
-        directive = self._supervisor.check_in(asked)
-        try:
-            await self._supervisor.log.written()
-        except Fenced as error:  # agents of this process may do nothing more, and end nothing for good
-            return Stop(str(error), fenced=True)
-        return directive
-
-    async def settle(self, settlement: Settlement) -> None:
-        """Say what an attempt came to."""
-        self._supervisor.settle(settlement)
-
-    async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
-        """Tell how the agent is."""
-        self._supervisor.report(status, notices)
-
-    async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
-        """The other agents."""
-        return self._supervisor.peers(agent)
-
-
-class LocalPost:
-    """Hands batches to the hosts of this process.
-
-    Attributes:
-        coming: Agents that are being spawned.
-    """
-
-    def __init__(self, hosts: dict[AgentId, AgentHost], supervisor: Supervisor) -> None:
-        """Share the system's table of hosts."""
-        self.coming: set[AgentId] = set()
-        self._hosts = hosts
-        self._supervisor = supervisor
-
-    async def deliver(self, recipient: AgentId, batch: bytes) -> bytes:
-        """Hand over a batch.
-
-        Raises:
-            AgentUnknown: There is no such agent.
-            ChannelClosed: It has died.
-            PeerUnreachable: It is being spawned, or gives way to another life.
-        """
-        if recipient in self.coming:
-            raise PeerUnreachable(agent=recipient, reason="it is being spawned")
-        return await self.host(recipient).deliver(batch)
-
-    async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
-        """Ask the recipient's mailbox.
-
-        Raises:
-            AgentUnknown: There is no such agent.
-        """
-        return self.host(recipient).receipt(message)
-
-    def host(self, agent: AgentId) -> AgentHost:
-        """The host of an agent.
-
-        Raises:
-            AgentUnknown: There is no such agent.
-            ChannelClosed: It is being spawned or has died.
-        """
-        host = self._hosts.get(agent)
-        if host is None:
-            self._supervisor.find(agent)
-            raise ChannelClosed(agent=agent, reason="it does not live")
-        return host
-
-    def control(self, agent: AgentId) -> AgentControl:
-        """The control of an agent; raises what `host` raises."""
-        return self.host(agent).control
-
-
-class LocalApprovals:
-    """The calls of the hosts of this process that wait for a person."""
-
-    def __init__(self, hosts: dict[AgentId, AgentHost], post: LocalPost) -> None:
-        """Share the system's table of hosts."""
-        self._hosts = hosts
-        self._post = post
-
-    async def pending(self) -> tuple[Approval, ...]:
-        """All calls that wait, agent by agent."""
-        return tuple(each for host in self._hosts.values() for each in host.approvals.pending())
-
-    async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
-        """Answer one.
-
-        Raises:
-            AgentUnknown: There is no agent that it could be about.
-            ApprovalUnknown: It does not wait for an answer.
-            ChannelClosed: Its agent is being spawned.
-        """
-        self._post.host(agent_of(approval)).approvals.answer(approval, allowed=allowed, reason=reason)
 
 
 class LocalSystem:

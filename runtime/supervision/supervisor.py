@@ -5,16 +5,15 @@ is done after it is released.
 """
 
 from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
-from typing import TypeAlias, assert_never
+from typing import TypeAlias
 
-from ...protocols.checkin import DEAD, AgentStatus, CheckIn, Directive, Pause, Settlement, Stop, WindDown
+from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlement, Stop, WindDown
 from ...protocols.ids import USER, AgentId, Incarnation
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
-from ..errors import RunError
 from . import wording
 from .account import Account, Path
 from .command_log import CommandLog, Unrecorded
@@ -36,7 +35,7 @@ from .permission import permit
 from .restart import Restarts
 from .roster import NEWCOMER, Member, Roster, is_restarting
 
-__all__ = ("Newcomer", "Supervisor", "bury_all", "perform")
+__all__ = ("Newcomer", "Supervisor")
 
 Facts: TypeAlias = dict[str, Json]
 
@@ -327,34 +326,3 @@ class Supervisor:
         member = None if agent is None else self._roster.latest(agent)
         if agent is not None and member is not None and (member.active or member.restarts):
             self._notes.append((agent, text))
-
-
-def bury_all(supervisor: Supervisor, reason: str) -> None:
-    """Note that whoever lives is dead: the process that owned them ended."""
-    for row in supervisor.statuses():
-        if row.phase != DEAD:
-            supervisor.died(row.agent, row.incarnation, reason)
-
-
-def perform(supervisor: Supervisor, command: Command) -> None:
-    """Ask a Supervisor for what another one was asked. What that one refused is refused here too."""
-    with suppress(RunError, ValueError):
-        match command:
-            case Admit(newcomers=newcomers, pid=pid):
-                supervisor.admit_all(newcomers, pid)
-            case AdmitUser():
-                supervisor.admit(USER, None, None, 0)
-            case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
-                supervisor.died(agent, incarnation, reason, restart=restart)
-            case Check(asked=asked):
-                supervisor.check_in(asked)
-            case Settle(settlement=settlement):
-                supervisor.settle(settlement)
-            case Tell(status=status, notices=notices):
-                supervisor.report(status, notices)
-            case StopAgents(agents=agents, reason=reason):
-                supervisor.stop(agents, reason)
-            case PauseAgents(agents=agents, reason=reason):
-                supervisor.pause(agents, reason)
-            case _ as unknown:
-                assert_never(unknown)

@@ -28,7 +28,7 @@ from amrita_fleet.protocols.providers.scripted import scripted
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import LLMConfig, MailConfig
 from amrita_fleet.runtime.host import QUEUE, AgentHost, Seat, Surroundings
-from amrita_fleet.runtime.local import LocalLink, LocalPost
+from amrita_fleet.runtime.local_ways import LocalLink, LocalPost
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 pytestmark = pytest.mark.anyio

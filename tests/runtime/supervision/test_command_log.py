@@ -26,7 +26,8 @@ from amrita_fleet.runtime.supervision.commands import (
     StopAgents,
     Tell,
 )
-from amrita_fleet.runtime.supervision.supervisor import Supervisor, perform
+from amrita_fleet.runtime.supervision.replay import perform
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 pytestmark = pytest.mark.anyio
 

@@ -1,0 +1,116 @@
+"""A fleet's ways within one process: to the Supervisor, to the mailboxes, to the calls that wait for a person."""
+
+from ..protocols.approval import Approval, agent_of
+from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement, Stop
+from ..protocols.ids import AgentId, Incarnation, MessageId
+from ..protocols.mail import Receipt
+from ..protocols.notices import Notice
+from .control import AgentControl
+from .errors import ChannelClosed, Fenced, PeerUnreachable
+from .host import AgentHost
+from .supervision.supervisor import Supervisor
+
+__all__ = ("LocalApprovals", "LocalLink", "LocalPost")
+
+
+class LocalLink:
+    """The Supervisor, one call away."""
+
+    def __init__(self, supervisor: Supervisor) -> None:
+        """Keep it."""
+        self._supervisor = supervisor
+
+    async def check_in(self, asked: CheckIn) -> Directive:
+        """Ask for leave; what is granted is written down before it is told."""
+        directive = self._supervisor.check_in(asked)
+        try:
+            await self._supervisor.log.written()
+        except Fenced as error:  # agents of this process may do nothing more, and end nothing for good
+            return Stop(str(error), fenced=True)
+        return directive
+
+    async def settle(self, settlement: Settlement) -> None:
+        """Say what an attempt came to."""
+        self._supervisor.settle(settlement)
+
+    async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
+        """Tell how the agent is."""
+        self._supervisor.report(status, notices)
+
+    async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
+        """The other agents."""
+        return self._supervisor.peers(agent)
+
+
+class LocalPost:
+    """Hands batches to the hosts of this process.
+
+    Attributes:
+        coming: Agents that are being spawned.
+    """
+
+    def __init__(self, hosts: dict[AgentId, AgentHost], supervisor: Supervisor) -> None:
+        """Share the system's table of hosts."""
+        self.coming: set[AgentId] = set()
+        self._hosts = hosts
+        self._supervisor = supervisor
+
+    async def deliver(self, recipient: AgentId, batch: bytes) -> bytes:
+        """Hand over a batch.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has died.
+            PeerUnreachable: It is being spawned, or gives way to another life.
+        """
+        if recipient in self.coming:
+            raise PeerUnreachable(agent=recipient, reason="it is being spawned")
+        return await self.host(recipient).deliver(batch)
+
+    async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
+        """Ask the recipient's mailbox.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+        """
+        return self.host(recipient).receipt(message)
+
+    def host(self, agent: AgentId) -> AgentHost:
+        """The host of an agent.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is being spawned or has died.
+        """
+        host = self._hosts.get(agent)
+        if host is None:
+            self._supervisor.find(agent)
+            raise ChannelClosed(agent=agent, reason="it does not live")
+        return host
+
+    def control(self, agent: AgentId) -> AgentControl:
+        """The control of an agent; raises what `host` raises."""
+        return self.host(agent).control
+
+
+class LocalApprovals:
+    """The calls of the hosts of this process that wait for a person."""
+
+    def __init__(self, hosts: dict[AgentId, AgentHost], post: LocalPost) -> None:
+        """Share the system's table of hosts."""
+        self._hosts = hosts
+        self._post = post
+
+    async def pending(self) -> tuple[Approval, ...]:
+        """All calls that wait, agent by agent."""
+        return tuple(each for host in self._hosts.values() for each in host.approvals.pending())
+
+    async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
+        """Answer one.
+
+        Raises:
+            AgentUnknown: There is no agent that it could be about.
+            ApprovalUnknown: It does not wait for an answer.
+            ChannelClosed: Its agent is being spawned.
+        """
+        self._post.host(agent_of(approval)).approvals.answer(approval, allowed=allowed, reason=reason)

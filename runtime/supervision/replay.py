@@ -1,0 +1,53 @@
+"""What a Supervisor goes on with: the commands of those before it."""
+
+from contextlib import suppress
+from typing import assert_never
+
+from ...protocols.checkin import DEAD
+from ...protocols.ids import USER
+from ..errors import RunError
+from .commands import (
+    Admit,
+    AdmitUser,
+    Bury,
+    Check,
+    Command,
+    PauseAgents,
+    Settle,
+    StopAgents,
+    Tell,
+)
+from .supervisor import Supervisor
+
+__all__ = ("bury_all", "perform")
+
+
+def bury_all(supervisor: Supervisor, reason: str) -> None:
+    """Note that whoever lives is dead: the process that owned them ended."""
+    for row in supervisor.statuses():
+        if row.phase != DEAD:
+            supervisor.died(row.agent, row.incarnation, reason)
+
+
+def perform(supervisor: Supervisor, command: Command) -> None:
+    """Ask a Supervisor for what another one was asked. What that one refused is refused here too."""
+    with suppress(RunError, ValueError):
+        match command:
+            case Admit(newcomers=newcomers, pid=pid):
+                supervisor.admit_all(newcomers, pid)
+            case AdmitUser():
+                supervisor.admit(USER, None, None, 0)
+            case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
+                supervisor.died(agent, incarnation, reason, restart=restart)
+            case Check(asked=asked):
+                supervisor.check_in(asked)
+            case Settle(settlement=settlement):
+                supervisor.settle(settlement)
+            case Tell(status=status, notices=notices):
+                supervisor.report(status, notices)
+            case StopAgents(agents=agents, reason=reason):
+                supervisor.stop(agents, reason)
+            case PauseAgents(agents=agents, reason=reason):
+                supervisor.pause(agents, reason)
+            case _ as unknown:
+                assert_never(unknown)
