@@ -1,53 +1,36 @@
 """An agent's actor: thin methods around an `AgentHost`. It is never decorated; `system.py` makes it a Ray class."""
 
 import asyncio
-from typing import NamedTuple
+import logging
+from dataclasses import replace
 
 import ray
 
 from ..protocols.codec import encode
-from ..protocols.ids import SUPERVISOR, RunId
+from ..protocols.errors import FleetError
+from ..protocols.ids import RunId
 from ..runtime.agent import Agent
-from ..runtime.clock import SystemClock
 from ..runtime.config import set_config
 from ..runtime.containment import contained
-from ..runtime.host import AgentHost, Seat, Surroundings
-from ..runtime.journal.fleet_log import FleetLog
+from ..runtime.errors import JournalUnavailable, PeerUnreachable
+from ..runtime.host import AgentHost, Seat
 from ..runtime.suspension import Stand
 from ..runtime.tools.served import served_tools
 from ..runtime.tools.tool import Tool
 from .approvals import ApprovalHolder
-from .channel import CONTROL, RayPost, namespace
+from .channel import CONTROL
 from .control import Controlled
-from .journal import JournalActor, RayJournal
-from .link import AgentsDesk, RayLink
-from .replaced import Replaced, give_way
+from .reborn import Reborn, end_for_good
+from .replaced import RETRY_PAUSE, give_way
+from .ties import Ties
 from .tool_server_link import RayToolServers, ToolServersDesk
 
-__all__ = ("AgentActor", "Ties")
+__all__ = ("AgentActor",)
+
+log = logging.getLogger(__name__)
 
 
-class Ties(NamedTuple):
-    """What binds an agent's actor to its fleet.
-
-    Attributes:
-        fleet: The fleet's name.
-        desk: The Supervisor's actor.
-        journal: The journal's; None: the fleet has none, and nothing follows an actor that dies.
-    """
-
-    fleet: str
-    desk: type[AgentsDesk]
-    journal: type[JournalActor] | None
-
-    def surroundings(self) -> Surroundings:
-        """The ports of a host, in this process."""
-        link = RayLink(Replaced(self.desk, SUPERVISOR, self.fleet, again=self.journal is not None))
-        log = None if self.journal is None else FleetLog(RayJournal(self.journal, self.fleet), self.fleet)
-        return Surroundings(link, RayPost(namespace(self.fleet), link.find), SystemClock(), log, give_way)
-
-
-class AgentActor(ApprovalHolder, Controlled):
+class AgentActor(ApprovalHolder, Controlled, Reborn):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.
@@ -63,6 +46,22 @@ class AgentActor(ApprovalHolder, Controlled):
         self._seat = seat
         self._ties = ties
         self._closed = asyncio.Event()
+        self._called_again()
+
+    async def _again(self) -> None:
+        """Begin the next life, in a process that Ray started after one that died; or end, if there is to be none."""
+        life = await self._ties.next_life(self._seat.name)
+        if life is None:
+            await end_for_good()
+        self._seat = replace(self._seat, incarnation=life)
+        while self._host is None:
+            try:
+                await self._open(None)
+            except (JournalUnavailable, PeerUnreachable) as error:
+                log.warning("%s waits to live again: %s", self._seat.name, error)
+                await asyncio.sleep(RETRY_PAUSE)
+            except FleetError as error:
+                give_way(str(error))  # another life may do better; it counts as a death
 
     @ray.method(concurrency_group=CONTROL)
     async def node(self) -> str:
@@ -73,10 +72,15 @@ class AgentActor(ApprovalHolder, Controlled):
     async def open(self, servers: type[ToolServersDesk] | None) -> None:
         """Begin to live, or go on, in a loop that no tool can end; nobody reaches the host before.
 
-        `servers` runs the node's MCP servers, if it needs one.
+        `servers` runs the node's MCP servers, if it needs one; None: it is asked for, or not needed.
         """
+        await self._open(servers)
+
+    async def _open(self, servers: type[ToolServersDesk] | None) -> None:
         asyncio.get_running_loop().set_task_factory(contained)
         set_config(self._agent.config)
+        if servers is None and self._agent.servers:
+            servers = await self._ties.tool_servers()
         tools = () if servers is None else await self._served(servers)
         host = AgentHost(self._agent, self._seat, self._ties.surroundings(), tools)
         try:

@@ -1,25 +1,37 @@
-"""A fleet that another process owns, steered from here: what a second terminal uses."""
+"""A fleet that another process began, steered from here: what a second terminal uses."""
 
+from functools import partial
 from typing import cast
 
 import ray
 from anyio import to_thread
-from ray.util import list_named_actors
 
-from ..protocols.ids import SUPERVISOR
+from ..protocols.checkin import AgentStatus
+from ..protocols.codec import decode
+from ..protocols.ids import SUPERVISOR, AgentId
 from ..runtime.errors import SystemUnavailable
+from ..runtime.host import Seat
+from ..runtime.supervision.wording import UNSPAWNED
 from ..runtime.system import Progress, SpawnOrder
-from .channel import NAMESPACE, namespace
+from .channel import actor_name, namespace
 from .connection import RUNNING, choose, connection
+from .journal import JOURNAL, JournalActor
+from .lifecycle import create_agent, ready
+from .placement import Place
+from .remains import end_actors, end_fleet, fleets, handle
 from .replaced import Replaced
-from .steering import Steering
+from .spawning import Spawning
 from .supervisor import SupervisorActor
+from .ties import Ties
 
 __all__ = ("AttachedSystem",)
 
 
-class AttachedSystem(Steering):
-    """Finds a fleet's actors by name. Closing it ends nothing of the fleet."""
+class AttachedSystem(Spawning):
+    """Finds a fleet's actors by name. Closing it ends nothing of the fleet.
+
+    In a fleet that is a service it spawns too: those agents outlive this process, as all of that fleet do.
+    """
 
     def __init__(self, fleet: str | None, address: str | None) -> None:
         """Nothing is looked for before `open`.
@@ -31,37 +43,95 @@ class AttachedSystem(Steering):
         self.fleet = fleet or ""
         self._address = choose(address, RUNNING)
         self._opened = False
+        self._ties: Ties | None = None
 
     async def open(self) -> None:
         """Reach Ray and find the fleet.
 
         Raises:
             SystemUnavailable: Ray cannot be reached or has no such fleet; those it has are named.
+            PeerUnreachable: The fleet's Supervisor does not answer.
         """
         await to_thread.run_sync(connection().join, self._address)
         try:
-            self.fleet, supervisor = await to_thread.run_sync(found, self.fleet)
+            supervisor = await self._find()
+            service = await self._is_service(supervisor)
         except BaseException:
             await to_thread.run_sync(connection().leave)
             raise
-        self._reach(self.fleet, Replaced(supervisor, SUPERVISOR, self.fleet, again=False))
+        if service:
+            journal = await to_thread.run_sync(handle, self.fleet, JOURNAL)
+            self._ties = Ties(self.fleet, supervisor, cast("type[JournalActor]", journal), service=True)
         self._opened = True
 
-    async def close(self) -> None:
-        """Let go of the fleet. Safe to call twice."""
-        if self._opened:
-            self._opened = False
-            self._let_go()
-            await to_thread.run_sync(connection().leave)
+    async def _find(self) -> type[SupervisorActor]:
+        """The Supervisor of the fleet, whose name is known from now on."""
+        self.fleet, supervisor = await to_thread.run_sync(found, self.fleet)
+        return supervisor
 
-    async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:  # noqa: ARG002
-        """Never: an agent made here would end with this process.
+    async def _is_service(self, supervisor: type[SupervisorActor]) -> bool:
+        """Take hold of the fleet; gives whether it is a service, whose Supervisor is waited for while it is away."""
+        self._reach(self.fleet, Replaced(supervisor, SUPERVISOR, self.fleet, again=True))
+        service = await self._ask_supervisor(lambda supervisor: supervisor.service.remote())
+        self._supervisor.again = service
+        return service
+
+    async def close(self, *, for_good: bool = False) -> None:
+        """Let go of the fleet. Safe to call twice. `for_good`: end it, which is a service.
 
         Raises:
-            SystemUnavailable: Always.
+            SystemUnavailable: It shall end, and is another process's.
         """
-        reason = "only the process that opened a fleet can spawn its agents, because they end with the one that did."
-        raise SystemUnavailable(system="ray", reason=reason)
+        if not self._opened:
+            return
+        if for_good:
+            self._own()
+            await end_fleet(self.fleet)
+        self._opened = False
+        self._let_go()
+        await to_thread.run_sync(connection().leave)
+
+    async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
+        """Bring agents of a service to life; all of them or none. See `Spawning.spawn` for what it raises.
+
+        Raises:
+            SystemUnavailable: The fleet is no service, so an agent made here would end with this process.
+        """
+        self._own()
+        await super().spawn(orders, progress)
+
+    def _own(self) -> Ties:
+        """What binds agents to a service.
+
+        Raises:
+            SystemUnavailable: The fleet is none.
+        """
+        if self._ties is None:
+            reason = "only the process that opened a fleet can spawn its agents or end it, because they end with it."
+            raise SystemUnavailable(system="ray", reason=reason)
+        return self._ties
+
+    @property
+    def _held(self) -> int:
+        return 0
+
+    async def _bring_to_life(self, seat: Seat, order: SpawnOrder, place: Place) -> None:
+        newcomer = await to_thread.run_sync(create_agent, self._own(), order.agent, seat, place)
+        self.post.keep(seat.name, newcomer)
+        await ready(newcomer.open.remote(None), seat.name)
+
+    async def _undo(self, seats: list[Seat]) -> None:
+        """End those that were to live together with one that could not."""
+        await end_actors(self.fleet, tuple(actor_name(seat.name) for seat in seats))
+        for seat in seats:
+            self.post.forget(seat.name)
+            await self._ask_supervisor(partial(bury, seat.name))
+
+
+async def bury(agent: AgentId, supervisor: type[SupervisorActor]) -> None:
+    """Have a Supervisor note that an agent is dead, whichever life it is in by now."""
+    row = decode(await supervisor.find.remote(agent), AgentStatus)
+    await supervisor.died.remote(agent, row.incarnation, UNSPAWNED, False)  # noqa: FBT003  Ray's calls are positional
 
 
 def found(fleet: str) -> tuple[str, type[SupervisorActor]]:
@@ -77,10 +147,3 @@ def found(fleet: str) -> tuple[str, type[SupervisorActor]]:
         which = f"no fleet named {wanted!r}" if wanted else "no single fleet to choose"
         raise SystemUnavailable(system="ray", reason=f"{which}: {there}.")
     return wanted, cast("type[SupervisorActor]", ray.get_actor(SUPERVISOR, namespace(wanted)))
-
-
-def fleets() -> tuple[str, ...]:
-    """The fleets on the Ray that this process uses, sorted by name. It blocks."""
-    actors = cast("list[dict[str, str]]", list_named_actors(all_namespaces=True))
-    spaces = [each["namespace"] for each in actors if each["name"] == SUPERVISOR]
-    return tuple(sorted(space.removeprefix(NAMESPACE) for space in spaces if space.startswith(NAMESPACE)))

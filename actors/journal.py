@@ -13,6 +13,7 @@ import ray
 from ..runtime.errors import ChannelClosed, JournalUnavailable, PeerUnreachable
 from ..runtime.ports import Journal, Record
 from .channel import CONTROL
+from .reborn import Reborn
 from .replaced import Replaced
 
 __all__ = ("JOURNAL", "READ", "JournalActor", "JournalPlace", "RayJournal", "journal_place")
@@ -55,7 +56,7 @@ def journal_place(url: str | Path) -> JournalPlace:
     return JournalPlace(database.where if local else str(url), local)
 
 
-class JournalActor:
+class JournalActor(Reborn):
     """The one process of a fleet that writes its journal.
 
     1. Made with a URL; nothing is opened yet.
@@ -71,6 +72,12 @@ class JournalActor:
         self._url = url
         self._create = create
         self._closed = asyncio.Event()
+        self._called_again()
+
+    async def _again(self) -> None:
+        """Begin in a process that Ray started after one that died: what was there is there, or lost."""
+        self._create = False
+        self._begin()
 
     @property
     def _journal(self) -> Journal:
@@ -86,6 +93,9 @@ class JournalActor:
     @ray.method
     async def begin(self) -> None:
         """Make the journal; the database is opened by the first call."""
+        self._begin()
+
+    def _begin(self) -> None:
         from ..runtime.journal.choose import open_journal
 
         self._loop = asyncio.get_running_loop()

@@ -10,8 +10,8 @@ from ray.exceptions import RayError
 
 from ..protocols.errors import FleetError
 from ..runtime.errors import JournalUnavailable, PeerUnreachable, SystemUnavailable
-from .lifecycle import RETRY_PAUSE, Lasting, death_of, end, kill, ready
-from .replaced import Replaced
+from .lifecycle import Lasting, death_of, end, kill, ready
+from .replaced import RETRY_PAUSE, Replaced
 
 __all__ = ("Kept",)
 

@@ -10,29 +10,29 @@ import ray
 from anyio import to_thread
 from ray.actor import ActorClass
 from ray.exceptions import ActorAlreadyExistsError, ActorDiedError, ActorUnavailableError, RayError, RayTaskError
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from ..protocols.ids import SUPERVISOR
 from ..runtime.agent import Agent
 from ..runtime.errors import ChannelClosed, SystemUnavailable
 from ..runtime.host import Seat
-from .agent import AgentActor, Ties
+from .agent import AgentActor
 from .channel import CONTROL, MAIL, actor_name, namespace
 from .errors import death, translate, translated
 from .journal import JOURNAL, READ, JournalActor, JournalPlace
+from .lifetimes import here, lifetime
 from .link import CHECK_IN, SETTLE
 from .placement import Place
-from .supervisor import WATCH, SupervisorActor
+from .replaced import RETRY_PAUSE
+from .steering_desk import WATCH
+from .supervisor import SupervisorActor
+from .ties import Ties
 from .tool_servers import ToolServersActor
-from .tool_servers import actor_name as tool_servers_name
 
 __all__ = (
-    "RETRY_PAUSE",
     "Lasting",
     "create_agent",
     "create_journal",
     "create_supervisor",
-    "create_tool_servers",
     "death_of",
     "end",
     "end_all",
@@ -51,14 +51,8 @@ CLOSE_PATIENCE = 2.0
 DEATH_PATIENCE = 10.0
 """Seconds to wait until Ray says that what was killed is dead."""
 
-RETRY_PAUSE = 0.5
-"""Seconds between two tries to hear from an actor that does not answer."""
-
 DEATH_PAUSE = 0.02
 """Seconds between two looks whether it is."""
-
-NEVER_AGAIN: dict[str, Any] = {"max_restarts": 0, "max_task_retries": 0, "enable_task_events": False}
-"""Ray restarts nothing and repeats no call: what may be done twice is decided by those who know."""
 
 # Ray's types know no concurrency groups. Their numbers are calls at once; a parked one costs nothing.
 Agents = cast(
@@ -75,11 +69,6 @@ Supervisors = cast(
         SupervisorActor
     ),
 )
-ToolServers = cast(
-    "ActorClass[ToolServersActor]",
-    cast("Any", ray.remote)(concurrency_groups={CONTROL: 64})(ToolServersActor),
-)
-
 Lasting: TypeAlias = type[JournalActor] | type[SupervisorActor]
 """Handles of those that a fleet has one of, and that may be made anew."""
 
@@ -87,7 +76,7 @@ Actor: TypeAlias = Lasting | type[AgentActor] | type[ToolServersActor]
 """A handle: to a type checker the class, so that `handle.method.remote(...)` is typed."""
 
 
-def create_journal(fleet: str, place: JournalPlace, *, create: bool) -> type[JournalActor]:
+def create_journal(fleet: str, place: JournalPlace, *, create: bool, service: bool = False) -> type[JournalActor]:
     """Make the actor of a fleet's journal: on this process's node, and where it is a file nowhere else. It blocks.
 
     `create`: whether a missing file becomes a journal.
@@ -95,26 +84,26 @@ def create_journal(fleet: str, place: JournalPlace, *, create: bool) -> type[Jou
     Raises:
         SystemUnavailable: There is a fleet of this name.
     """
-    options = Journals.options(name=JOURNAL, **here(fleet, soft=not place.local))
+    options = Journals.options(
+        name=JOURNAL, namespace=namespace(fleet), **here(soft=not place.local), **lifetime(service=service)
+    )
     with unique(fleet):
         return cast("type[JournalActor]", options.remote(place.url, create))
 
 
-def create_supervisor(fleet: str, limit: int | None, journal: type[JournalActor] | None) -> type[SupervisorActor]:
+def create_supervisor(
+    fleet: str, limit: int | None, journal: type[JournalActor] | None, *, service: bool = False
+) -> type[SupervisorActor]:
     """Make a fleet's Supervisor, on this process's node if it can be. It blocks.
 
     Raises:
         SystemUnavailable: There is a fleet of this name.
     """
-    options = Supervisors.options(name=SUPERVISOR, **here(fleet, soft=True))
+    options = Supervisors.options(
+        name=SUPERVISOR, namespace=namespace(fleet), **here(soft=True), **lifetime(service=service)
+    )
     with unique(fleet):
-        return cast("type[SupervisorActor]", options.remote(fleet, limit, journal))
-
-
-def here(fleet: str, *, soft: bool) -> dict[str, Any]:
-    """Options of an actor that belongs on this process's node; `soft`: or on another one if that cannot be."""
-    node = NodeAffinitySchedulingStrategy(ray.get_runtime_context().get_node_id(), soft=soft)
-    return {"namespace": namespace(fleet), "num_cpus": 0, "scheduling_strategy": node, **NEVER_AGAIN}
+        return cast("type[SupervisorActor]", options.remote(fleet, limit, journal, service))
 
 
 @contextmanager
@@ -132,30 +121,19 @@ def unique(fleet: str) -> Generator[None, None, None]:
 
 
 def create_agent(ties: Ties, agent: Agent, seat: Seat, place: Place) -> type[AgentActor]:
-    """Make an agent's actor, which lives as long as the handle. It blocks.
+    """Make an agent's actor, which lives as long as the handle, or, a service's, until it is killed. It blocks.
 
     Raises:
         SystemUnavailable: Ray still has the actor of an earlier life.
     """
     space = namespace(ties.fleet)
-    options = Agents.options(name=actor_name(seat.name), namespace=space, num_cpus=0, **place, **NEVER_AGAIN)
+    living = lifetime(service=ties.service)
+    options = Agents.options(name=actor_name(seat.name), namespace=space, num_cpus=0, **place, **living)
     try:
         return cast("type[AgentActor]", options.remote(agent, seat, ties))
     except ActorAlreadyExistsError:
         reason = f"an earlier life of {seat.name!r} has not ended yet: try again."
         raise SystemUnavailable(system="ray", reason=reason) from None
-
-
-def create_tool_servers(fleet: str, node: str) -> type[ToolServersActor]:
-    """Make the actor that runs MCP servers on a node. It blocks.
-
-    A process of it that dies is replaced: it has nothing that the next call does not bring with it.
-    """
-    there = NodeAffinitySchedulingStrategy(node, soft=True)
-    name, space = tool_servers_name(node), namespace(fleet)
-    again = {**NEVER_AGAIN, "max_restarts": -1}
-    options = ToolServers.options(name=name, namespace=space, num_cpus=0, scheduling_strategy=there, **again)
-    return cast("type[ToolServersActor]", options.remote())
 
 
 async def ready(opening: Awaitable[None], name: str) -> None:

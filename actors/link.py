@@ -15,6 +15,7 @@ from ..protocols.notices import Notice
 from .channel import CONTROL
 from .journal import JournalActor
 from .replaced import Replaced
+from .tool_server_link import ToolServersDesk
 
 __all__ = ("CHECK_IN", "SETTLE", "AgentsDesk", "AgentsSupervisor", "RayLink")
 
@@ -38,8 +39,8 @@ class AgentsSupervisor(Protocol):
         """Take how an agent is, and the notices that led to it."""
         ...
 
-    def peers(self, agent: AgentId) -> tuple[AgentStatus, ...]:
-        """The rows of all other agents."""
+    def statuses(self) -> tuple[AgentStatus, ...]:
+        """The rows of all agents."""
         ...
 
     def find(self, agent: AgentId) -> AgentStatus:
@@ -54,11 +55,18 @@ class AgentsSupervisor(Protocol):
 class AgentsDesk(ABC):
     """What agents may ask of the Supervisor. Protocol values travel as the codec's bytes. `SupervisorActor` answers."""
 
-    def __init__(self, fleet: str, limit: int | None, journal: type[JournalActor] | None) -> None:
-        """Keep what `open` needs."""
+    def __init__(
+        self,
+        fleet: str,
+        limit: int | None,
+        journal: type[JournalActor] | None,
+        service: bool,  # noqa: FBT001  Ray's calls are positional
+    ) -> None:
+        """Keep what `open` needs. `service`: the fleet outlives the process that began it."""
         self._fleet = fleet
         self._limit = limit
         self._journal = journal
+        self._service = service
 
     @property
     @abstractmethod
@@ -97,9 +105,22 @@ class AgentsDesk(ABC):
         await self._written()
 
     @ray.method(concurrency_group=CONTROL)
+    @abstractmethod
+    async def next_life(self, agent: AgentId, ended: Incarnation, pid: int) -> Incarnation | None:
+        """Bury a life whose process died and admit the next, which runs in another process of the same actor.
+
+        Asked again after a lost answer, it gives the same. None: there is to be no further life.
+        """
+
+    @ray.method(concurrency_group=CONTROL)
+    @abstractmethod
+    async def tool_servers(self, node: str) -> type[ToolServersDesk]:
+        """The actor that runs MCP servers on a node for a fleet that is a service."""
+
+    @ray.method(concurrency_group=CONTROL)
     async def peers(self, agent: AgentId) -> bytes:
         """The rows of all other agents."""
-        return encode(self._supervisor.peers(agent))
+        return encode(tuple(row for row in self._supervisor.statuses() if row.agent != agent))
 
     @ray.method(concurrency_group=CONTROL)
     async def find(self, agent: AgentId) -> bytes:

@@ -8,9 +8,9 @@ from anyio import to_thread
 from ..protocols.errors import FleetError
 from ..runtime.host import Seat
 from .agent import AgentActor
-from .lifecycle import create_tool_servers, end_all
+from .lifecycle import end_all
 from .tool_server_link import RayToolServers
-from .tool_servers import ToolServersActor
+from .tool_servers import ToolServersActor, create_tool_servers
 
 __all__ = ("NodeServers",)
 

@@ -13,12 +13,15 @@ from ..runtime.errors import PeerUnreachable
 from .channel import namespace
 from .errors import translated
 
-__all__ = ("Replaced", "give_way")
+__all__ = ("RETRY_PAUSE", "Replaced", "give_way")
 
 log = logging.getLogger(__name__)
 
 H = TypeVar("H")
 T = TypeVar("T")
+
+RETRY_PAUSE = 0.5
+"""Seconds between two tries to hear from an actor that does not answer."""
 
 GONE = "its process died, and another one is being started"
 """Why an actor that is replaced does not answer."""

@@ -23,9 +23,8 @@ from .agent import AgentActor
 from .approvals import RayApprovals
 from .channel import RayPost, namespace
 from .control import RayControl
-from .lifecycle import RETRY_PAUSE
 from .link import AgentsDesk, RayLink
-from .replaced import Replaced
+from .replaced import RETRY_PAUSE, Replaced
 from .supervisor import SupervisorActor
 
 __all__ = ("Steering",)

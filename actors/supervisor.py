@@ -1,16 +1,18 @@
-"""The Supervisor's actor: thin methods around `runtime.supervision.Supervisor`. Those for agents are in `link.py`.
+"""The Supervisor's actor: thin methods around `runtime.supervision.Supervisor`.
 
-Every method is quick. A call costs Ray half a millisecond of CPU, many times what the Supervisor itself needs.
+Those for agents are in `link.py`, those for people in `steering_desk.py`. Every method is quick: a call costs Ray half
+a millisecond of CPU, many times what the Supervisor itself needs.
 """
 
 import asyncio
+import logging
 from functools import partial
 
 import ray
 
 from ..protocols.checkin import AgentStatus
-from ..protocols.codec import decode, encode
-from ..protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
+from ..protocols.errors import FleetError
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..runtime.clock import SystemClock
 from ..runtime.errors import Fenced, JournalConflict, JournalUnavailable, PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
@@ -18,31 +20,40 @@ from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
 from ..runtime.supervision.replay import bury_all, perform
+from ..runtime.supervision.succession import next_life
 from ..runtime.supervision.supervisor import Newcomer, Supervisor
 from ..runtime.supervision.wording import ENDED
-from ..runtime.system import STOP_PATIENCE
-from ..runtime.watching import next_notices
 from .channel import CONTROL, RayPost, namespace
 from .journal import JournalActor, RayJournal
-from .link import AgentsDesk
-from .replaced import give_way
+from .reborn import Reborn
+from .replaced import RETRY_PAUSE, give_way
+from .steering_desk import SteeringDesk
+from .tool_server_link import ToolServersDesk
+from .tool_servers import create_tool_servers
 
-__all__ = ("WATCH", "SupervisorActor")
+__all__ = ("SupervisorActor",)
 
-WATCH = "watch"
-"""Concurrency group beside `CONTROL`, the default one and those of agents: watchers never delay anybody."""
+log = logging.getLogger(__name__)
 
 
-class SupervisorActor(AgentsDesk):
+class SupervisorActor(SteeringDesk, Reborn):
     """The whole Supervisor, for systems and people."""
 
     _made: Supervisor | None = None
     _log: JournaledCommands | None = None
 
-    def __init__(self, fleet: str, limit: int | None, journal: type[JournalActor] | None) -> None:
+    def __init__(
+        self,
+        fleet: str,
+        limit: int | None,
+        journal: type[JournalActor] | None,
+        service: bool,  # noqa: FBT001  Ray's calls are positional
+    ) -> None:
         """Keep what `open` needs."""
-        super().__init__(fleet, limit, journal)
+        super().__init__(fleet, limit, journal, service)
         self._closed = asyncio.Event()
+        self._failed = ""
+        self._called_again()
 
     @property
     def _supervisor(self) -> Supervisor:
@@ -52,8 +63,27 @@ class SupervisorActor(AgentsDesk):
             PeerUnreachable: It is still being started; the caller may try again.
         """
         if self._made is None:
-            raise PeerUnreachable(agent=SUPERVISOR, reason="the fleet is being started")
+            raise PeerUnreachable(agent=SUPERVISOR, reason=self._failed or "the fleet is being started")
         return self._made
+
+    @property
+    def _why_over(self) -> str:
+        if self._made is None:
+            return self._failed
+        return f"it was stopped: {self._made.over}" if self._made.over else ""
+
+    async def _again(self) -> None:
+        """Go on with the fleet, in a process that Ray started after one that died."""
+        while self._made is None:
+            try:
+                await self._open(first=False)
+            except (PeerUnreachable, JournalUnavailable) as error:
+                log.warning("the fleet %s waits for its journal to go on: %s", self._fleet, error)
+                await asyncio.sleep(RETRY_PAUSE)
+            except FleetError as error:
+                self._failed = f"the fleet cannot go on: {error}"
+                log.exception("the fleet %s cannot go on", self._fleet)
+                return
 
     @ray.method
     async def open(self, first: bool) -> None:  # noqa: FBT001  Ray's calls are positional
@@ -61,6 +91,9 @@ class SupervisorActor(AgentsDesk):
 
         `first`: no process of this fleet's owner had a Supervisor before, so whoever lived then has died with it.
         """
+        await self._open(first=first)
+
+    async def _open(self, *, first: bool) -> None:
         clock = SystemClock()
         commands = await self._commands(clock)
         epoch = FIRST if commands is None else commands.epoch
@@ -108,13 +141,6 @@ class SupervisorActor(AgentsDesk):
         return list(lives)
 
     @ray.method(concurrency_group=CONTROL)
-    async def admit_user(self, pid: int) -> Incarnation:
-        """Number one more process through which a person speaks."""
-        life = self._supervisor.admit(USER, None, None, pid)
-        await self._written()
-        return life
-
-    @ray.method(concurrency_group=CONTROL)
     async def died(self, agent: AgentId, incarnation: Incarnation, reason: str, restart: bool) -> bool:  # noqa: FBT001
         """Note that a life is over; gives whether the next one is to be begun, if its owner would `restart` it."""
         again = self._supervisor.died(agent, incarnation, reason, restart=restart)
@@ -122,40 +148,16 @@ class SupervisorActor(AgentsDesk):
         return again
 
     @ray.method(concurrency_group=CONTROL)
-    async def statuses(self, fresh: list[bytes]) -> bytes:
-        """The rows of all agents, after these `AgentStatus` were taken in."""
-        for status in fresh:
-            self._supervisor.report(decode(status, AgentStatus), ())
-        return encode(self._supervisor.statuses())
+    async def next_life(self, agent: AgentId, ended: Incarnation, pid: int) -> Incarnation | None:
+        """Bury a life and admit the next; see `AgentsDesk`."""
+        life = next_life(self._supervisor, agent, ended, pid)
+        await self._written()
+        return life
 
     @ray.method(concurrency_group=CONTROL)
-    async def accounts(self) -> bytes:
-        """All accounts."""
-        return encode(self._supervisor.accounts())
-
-    @ray.method(concurrency_group=CONTROL)
-    async def stop(self, agents: list[AgentId], reason: str) -> list[AgentId]:
-        """Put tombstones; gives those that must be told."""
-        return list(self._supervisor.stop(tuple(agents), reason))
-
-    @ray.method(concurrency_group=CONTROL)
-    async def pause(self, agents: list[AgentId], reason: str | None) -> list[AgentId]:
-        """Pause, or without a reason resume; gives those that must be told."""
-        return list(self._supervisor.pause(tuple(agents), reason))
-
-    @ray.method(concurrency_group=CONTROL)
-    async def written(self) -> None:
-        """Wait until what was asked so far is written; raises `JournalUnavailable` when that takes too long."""
-        try:
-            async with asyncio.timeout(STOP_PATIENCE):
-                await self._written()
-        except TimeoutError:
-            raise JournalUnavailable(where=f"of {self._fleet}", reason="it does not answer") from None
-
-    @ray.method(concurrency_group=WATCH)
-    async def notices(self, after: int, wait: float) -> bytes:
-        """Notices numbered above `after`, from the end if below 0; parks up to `wait` seconds while there are none."""
-        return encode(await next_notices(self._supervisor.feed, after, wait))
+    async def tool_servers(self, node: str) -> type[ToolServersDesk]:
+        """The actor that runs MCP servers on a node; see `AgentsDesk`."""
+        return await asyncio.to_thread(create_tool_servers, self._fleet, node, service=True)
 
     async def _row(self, agent: AgentId) -> AgentStatus:
         return self._supervisor.find(agent)

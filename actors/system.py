@@ -3,13 +3,9 @@
 import asyncio
 import logging
 import os
-from collections.abc import Iterator
-from itertools import count
 from math import inf
 from pathlib import Path
-from typing import cast
 
-import ray
 from anyio import to_thread
 from ray.exceptions import RayError
 
@@ -22,25 +18,28 @@ from ..runtime.host import Seat
 from ..runtime.ports import Journal
 from ..runtime.supervision.supervisor import Newcomer
 from ..runtime.supervision.wording import UNSPAWNED
-from ..runtime.system import Progress, SpawnOrder
-from .agent import AgentActor, Ties
+from ..runtime.system import SpawnOrder
+from .agent import AgentActor
 from .attached import AttachedSystem
 from .connection import LOCAL, choose, connection
 from .journal import JOURNAL, JournalActor, JournalPlace, journal_place
 from .keeping import Kept
-from .lifecycle import RETRY_PAUSE, create_agent, create_journal, create_supervisor, death_of, end_all, kill, ready
+from .lifecycle import create_agent, create_journal, create_supervisor, death_of, end_all, kill, ready
 from .node_servers import NodeServers
-from .pickling import check_picklable
-from .placement import SLOT, Node, Place, cores, places, slots
-from .steering import Steering
+from .placement import Place
+from .remains import collect
+from .replaced import RETRY_PAUSE
+from .service import ServiceSystem
+from .spawning import Spawning
 from .supervisor import SupervisorActor
+from .ties import Ties
 
-__all__ = ("RaySystem", "attach_system", "open_system")
+__all__ = ("RaySystem", "attach_system", "collect", "open_system")
 
 log = logging.getLogger(__name__)
 
 
-class RaySystem(Steering):
+class RaySystem(Spawning):
     """A fleet whose actors end with this process, or with `close`. It belongs to one event loop."""
 
     def __init__(self, fleet: str, limit: int | None, address: str | None, journal: JournalPlace | None = None) -> None:
@@ -85,7 +84,7 @@ class RaySystem(Steering):
         self._reach(self.fleet, self._desk.way)
         self._opened = True
 
-    async def close(self) -> None:
+    async def close(self, *, for_good: bool = False) -> None:  # noqa: ARG002  it always is
         """End every agent, the Supervisor, the journal, and Ray if it was started for this. Safe to call twice."""
         if not self._opened:
             return
@@ -114,86 +113,15 @@ class RaySystem(Steering):
                 self._let_go()
                 await to_thread.run_sync(connection().leave)
 
-    async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
-        """Bring agents to life; all of them or none.
-
-        Raises:
-            NameTaken: The fleet has such an agent.
-            NameInvalid: No agent can be named so.
-            AgentUnknown: There is no such parent.
-            Unpicklable: An agent cannot go to another process.
-            SystemUnavailable: The cluster has too few slots, or an agent did not become ready.
-            ToolServerFailed: An MCP server of an agent cannot be used.
-            PeerUnreachable: The Supervisor does not answer now.
-            JournalUnavailable: The journal cannot be reached.
-        """
-        for agent in {id(order.agent): order.agent for order in orders}.values():
-            check_picklable(agent, "agent")
-        nodes, where = await self._places(len(orders))
-        newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
-        lives = await self._supervisor.ask(lambda supervisor: supervisor.admit.remote(newcomers, os.getpid()))
-        seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
-        try:
-            # One more than there are cores: a process that is being forked needs none yet.
-            await self._bring_up(seats, orders, where, cores(nodes) + 1, progress)
-        except BaseException:
-            await self._undo(seats)
-            raise
-
-    async def _places(self, count: int) -> tuple[list[Node], Iterator[Place]]:
-        """The cluster's nodes, and where on them further agents go.
-
-        Raises:
-            SystemUnavailable: The cluster has too few slots.
-        """
-        nodes = cast("list[Node]", await to_thread.run_sync(ray.nodes))
-        return nodes, places(nodes, count, await self._slots_taken(nodes, count))
-
-    async def _slots_taken(self, nodes: list[Node], wanted: int) -> int:
-        """Slots that are held already, by this fleet's agents, which Ray may not have counted yet, or by others too."""
-        total, own = slots(nodes), len(self._actors)
-        if not total:
-            return 0
-        for pause in (RETRY_PAUSE, 0):  # what was given back a moment ago may not be counted yet
-            free = cast("dict[str, float]", await to_thread.run_sync(ray.available_resources)).get(SLOT, 0)
-            if not pause or free >= wanted or total - own < wanted:
-                break
-            await asyncio.sleep(pause)
-        return max(own, int(total - free))
-
-    async def _bring_up(
-        self,
-        seats: list[Seat],
-        orders: tuple[SpawnOrder, ...],
-        where: Iterator[Place],
-        at_once: int,
-        progress: Progress,
-    ) -> None:
-        """Start actors, only so many at once: each takes a core for a second, and Ray itself would start all."""
-        turns = asyncio.Semaphore(at_once)
-        numbers = count(1)
-
-        async def bring_up(seat: Seat, order: SpawnOrder, place: Place) -> None:
-            async with turns:
-                await self._bring_to_life(seat, order, place)
-            progress(next(numbers), len(orders))
-
-        births = [
-            asyncio.create_task(bring_up(seat, order, place))
-            for seat, order, place in zip(seats, orders, where, strict=False)
-        ]
-        try:
-            await asyncio.gather(*births)
-        finally:
-            for birth in births:
-                birth.cancel()
-            await asyncio.gather(*births, return_exceptions=True)
-
     async def _bring_to_life(self, seat: Seat, order: SpawnOrder, place: Place) -> None:
         actor = await self._make(seat, order, place)
         await ready(self._begin(seat, order, actor), seat.name)
         if self._journal is not None:
             self._orders[seat.name] = order
+
+    @property
+    def _held(self) -> int:
+        return len(self._actors)
 
     async def _make(self, seat: Seat, order: SpawnOrder, place: Place) -> type[AgentActor]:
         """Make an agent's actor, and watch over it."""
@@ -326,18 +254,29 @@ def kept_supervisor(
 
 
 def open_system(
-    fleet: str, limit: int | None, address: str | None, journal: Journal | str | Path | None = None
-) -> RaySystem:
+    fleet: str,
+    limit: int | None,
+    address: str | None,
+    journal: Journal | str | Path | None = None,
+    *,
+    service: bool = False,
+) -> RaySystem | ServiceSystem:
     """A system for `load_system("ray")`. Its journal is named by a path or a URL.
 
     Raises:
-        SystemUnavailable: The journal is an object.
+        SystemUnavailable: The journal is an object, or a service has none.
         JournalInvalid: The URL is none, or one of something else.
     """
-    if journal is None or isinstance(journal, str | Path):
-        return RaySystem(fleet, limit, address, None if journal is None else journal_place(journal))
-    reason = "its journal is in a process of its own, so give a path or a URL, not an object."
-    raise SystemUnavailable(system="ray", reason=reason)
+    if not (journal is None or isinstance(journal, str | Path)):
+        reason = "its journal is in a process of its own, so give a path or a URL, not an object."
+        raise SystemUnavailable(system="ray", reason=reason)
+    place = None if journal is None else journal_place(journal)
+    if not service:
+        return RaySystem(fleet, limit, address, place)
+    if place is None:
+        reason = "a service outlives processes, its Supervisor's as well, so it needs a journal: give a path or a URL."
+        raise SystemUnavailable(system="ray", reason=reason)
+    return ServiceSystem(fleet, limit, address, place)
 
 
 def attach_system(fleet: str | None, address: str | None) -> AttachedSystem:

@@ -40,8 +40,8 @@ class ApprovalPort(Protocol):
 class Approvals:
     """A fleet's calls that wait for a person, and the answers to them. It is `fleet.approvals`."""
 
-    def __init__(self, port: ApprovalPort) -> None:
-        """Keep the way to the agents."""
+    def __init__(self, port: Callable[[], ApprovalPort]) -> None:
+        """`port` gives the way to the agents, or raises why there is none."""
         self._port = port
 
     async def pending(self) -> tuple[Approval, ...]:
@@ -50,7 +50,7 @@ class Approvals:
         Raises:
             PeerUnreachable: Some agents did not say what they hold, so that it would not be all.
         """
-        return await self._port.pending()
+        return await self._port().pending()
 
     async def allow(self, approval: Approval | str) -> None:
         """Let a call run; given as it is pending, or by its id.
@@ -74,9 +74,9 @@ class Approvals:
 
     async def _answer(self, approval: str, *, allowed: bool, reason: str = "") -> None:
         try:
-            await self._port.answer(approval, allowed=allowed, reason=reason)
+            await self._port().answer(approval, allowed=allowed, reason=reason)
         except AgentUnknown:  # what begins an id is its agent's name
-            pending = tuple(each.id for each in await self._port.pending())
+            pending = tuple(each.id for each in await self._port().pending())
             raise ApprovalUnknown(approval=approval, pending=pending) from None
 
 

@@ -12,9 +12,8 @@ from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
 from .given import check_fleet_name, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .ports import Journal
-from .streaming import StreamBridges
 from .supervision.roster import check_name
-from .system import Progress, SpawnOrder, load_system
+from .system import Progress, SpawnOrder, join_system, load_system
 
 __all__ = ("AgentRef", "Fleet", "Helm")
 
@@ -26,8 +25,8 @@ def unheard(_ready: int, _ordered: int) -> None:
 class Fleet(Helm):
     """Agents that share a Supervisor, a token limit and a name space.
 
-    Use it as `async with Fleet(...) as fleet:`; leaving ends every agent. On Ray (the default) it starts a local
-    cluster, or joins the one that `RAY_ADDRESS` or `address` names.
+    Use it as `async with Fleet(...) as fleet:`; leaving ends every agent, but not a service's. On Ray (the
+    default) it starts a local cluster, or joins the one that `RAY_ADDRESS` or `address` names.
     """
 
     def __init__(
@@ -38,31 +37,48 @@ class Fleet(Helm):
         system: Literal["ray", "local"] = "ray",
         address: str | None = None,
         journal: Journal | str | Path | None = None,
-        attach: bool = False,
+        service: bool = False,
     ) -> None:
         """Nothing runs before the fleet is entered.
 
         Args:
-            name: The fleet's name; None: a new one, or with `attach` that of the only running one.
+            name: The fleet's name; None: a new one.
             limit: What all agents together may spend, in tokens, prompt and completion, retries included.
             system: Where agents live.
             address: Ray's address; None: `RAY_ADDRESS`, or a new local cluster. `auto`: the cluster of this machine.
             journal: Where everything is written that another process needs to go on: a path (SQLite), a
                 `postgresql://` URL, or None. Opened again under the same name with the same journal, the fleet has its
                 accounts, and agents that are spawned under their names go on where they were.
-            attach: Join a fleet that another process started, to watch and steer it; leaving it then ends nothing.
+            service: The fleet outlives this process: it runs on a Ray that runs already, `end` ends it, and any process
+                can attach to it. It needs a journal.
 
         Raises:
             ArgumentInvalid: The name, or the address, is none.
             JournalInvalid: The journal is none.
             PresetInvalid: The limit is below 1.
-            SystemUnavailable: There is no such system, or no other process can join it.
+            SystemUnavailable: There is no such system, or it can be no service.
         """
-        check_fleet_name("" if name is None else name)
-        check_text("address", "" if address is None else address)
-        self.name = name or ("" if attach else f"fleet-{secrets.token_hex(3)}")
-        self._bridges = StreamBridges()
-        self._made = load_system(system, self.name, tokens_of(limit), address, journal, attach=attach)
+        check_names(name, address)
+        name = name or f"fleet-{secrets.token_hex(3)}"
+        super().__init__(name, load_system(system, name, tokens_of(limit), address, journal, service=service))
+
+    @classmethod
+    def attach(cls, name: str | None = None, *, address: str | None = None) -> Self:
+        """A fleet that another process began, to watch and steer it; leaving it ends nothing.
+
+        Into one that is a service agents can be spawned, and `end` ends it.
+
+        Args:
+            name: The fleet's name; None: the only one that runs there.
+            address: Ray's; None: `RAY_ADDRESS`, or the Ray of this machine.
+
+        Raises:
+            ArgumentInvalid: The name, or the address, is none.
+        """
+        check_names(name, address)
+        fleet = cls.__new__(cls)  # the constructor is for those that begin one
+        Helm.__init__(fleet, name or "", join_system(name or "", address))
+        return fleet
 
     def __enter__(self) -> NoReturn:
         """`with` cannot wait for what a fleet needs; raises `FleetClosed`, which says what can."""
@@ -92,13 +108,27 @@ class Fleet(Helm):
         await self.close()
 
     async def close(self) -> None:
-        """End every agent and what was started for them. Safe to call twice."""
+        """End every agent and what was started for them, or let go of a fleet that goes on. Safe to call twice."""
         if self._stage == "open":
-            self._stage = "closed"
-            await self._bridges.aclose()
-            if self._sender is not None:
-                await self._sender.aclose()
+            await self._let_go()
             await self._made.close()
+
+    async def end(self) -> None:
+        """End the fleet, also a service.
+
+        Raises:
+            FleetClosed: It is not open.
+            SystemUnavailable: It ends with the process that began it.
+        """
+        system = self._system
+        await system.close(for_good=True)
+        await self._let_go()
+
+    async def _let_go(self) -> None:
+        self._stage = "closed"
+        await self._bridges.aclose()
+        if self._sender is not None:
+            await self._sender.aclose()
 
     async def spawn(
         self,
@@ -142,6 +172,16 @@ class Fleet(Helm):
         orders = tuple(SpawnOrder(AgentId(name), agent, above, tokens) for name in names)
         await self._system.spawn(orders, progress)
         return tuple(AgentRef(self, order.name) for order in orders)
+
+
+def check_names(name: str | None, address: str | None) -> None:
+    """Refuse what can name neither a fleet nor an address.
+
+    Raises:
+        ArgumentInvalid: It is such a one.
+    """
+    check_fleet_name("" if name is None else name)
+    check_text("address", "" if address is None else address)
 
 
 def tokens_of(limit: TokenLimit | int | None) -> int | None:

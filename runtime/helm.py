@@ -5,7 +5,7 @@ from functools import partial
 from typing import Literal
 
 from ..protocols.checkin import AgentStatus
-from ..protocols.ids import USER, AgentId, MessageId
+from ..protocols.ids import USER, AgentId, MessageId, RunId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
@@ -69,13 +69,21 @@ class Helm:
     """What any process can do with a fleet that runs, whether it began it or joined it.
 
     An agent is named by its name or its `AgentRef`.
+
+    Attributes:
+        name: The fleet's; of one that is joined without being named, once it is open.
+        approvals: The calls that wait for a person, and how they are answered.
     """
 
-    name: str
-    _made: System
-    _bridges: StreamBridges
     _stage: Literal["new", "open", "closed"] = "new"
     _sender: Sender | None = None
+
+    def __init__(self, name: str, made: System) -> None:
+        """Steer a fleet by its system, once that is open."""
+        self.name = name
+        self.approvals = Approvals(lambda: self._system.approvals)
+        self._made = made
+        self._bridges = StreamBridges()
 
     @property
     def _system(self) -> System:
@@ -87,11 +95,6 @@ class Helm:
         if self._stage != "open":
             raise FleetClosed(fleet=self.name, stage=self._stage)
         return self._made
-
-    @property
-    def approvals(self) -> Approvals:
-        """The calls that wait for a person, and how they are answered."""
-        return Approvals(self._system.approvals)
 
     def agent(self, name: str) -> AgentRef:
         """An agent of the fleet by name; that it exists is seen when it is used.
@@ -142,6 +145,18 @@ class Helm:
             raise
         self._bridges.start(bridge, run)
         return run
+
+    def find_run(self, agent: AgentRef | str, run: str) -> Run:
+        """A run that another process began, by its id, as `AgentStatus.run` and notices have it.
+
+        That it exists is seen when its outcome is asked for. Its notices begin with the first of the fleet's.
+
+        Raises:
+            NameInvalid: The agent's name is no text.
+            ArgumentInvalid: The id is none.
+        """
+        check_text("run", run)
+        return Run(self._system, name_of(agent), RunId(run), 0)
 
     async def _start(
         self,

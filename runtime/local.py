@@ -107,7 +107,7 @@ class LocalSystem:
         """The way to the mailboxes."""
         return self._post
 
-    async def close(self) -> None:
+    async def close(self, *, for_good: bool = False) -> None:  # noqa: ARG002  it always is
         """End every host, whatever becomes of another one. Safe to call twice."""
         hosts = tuple(self._hosts.values())
         self._hosts.clear()

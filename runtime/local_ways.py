@@ -39,7 +39,7 @@ class LocalLink:
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
         """The other agents."""
-        return self._supervisor.peers(agent)
+        return tuple(row for row in self._supervisor.statuses() if row.agent != agent)
 
 
 class LocalPost:

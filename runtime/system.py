@@ -18,7 +18,16 @@ from .ports import Journal, PostOffice
 from .supervision.account import Account
 from .suspension import Stand
 
-__all__ = ("STOP_PATIENCE", "Progress", "SpawnOrder", "Stopped", "System", "load_system")
+__all__ = (
+    "STOP_PATIENCE",
+    "DeadFleet",
+    "Progress",
+    "SpawnOrder",
+    "Stopped",
+    "System",
+    "collect_garbage",
+    "load_system",
+)
 
 Progress = Callable[[int, int], None]
 """Called as agents become ready: how many are, and how many were ordered."""
@@ -58,6 +67,21 @@ class Stopped:
         return cls(tuple(name for name in told if told[name]), tuple(name for name in told if not told[name]))
 
 
+@dataclass(frozen=True, slots=True)
+class DeadFleet:
+    """A fleet that can do nothing more, and of which something is left.
+
+    Attributes:
+        name: The fleet's.
+        reason: Why it is dead.
+        actors: What is left, by the names of its actors.
+    """
+
+    name: str
+    reason: str
+    actors: tuple[str, ...]
+
+
 class System(Protocol):
     """Where agents live. Opened once, closed once.
 
@@ -84,8 +108,14 @@ class System(Protocol):
         """
         ...
 
-    async def close(self) -> None:
-        """End everything this system started. Safe to call twice."""
+    async def close(self, *, for_good: bool = False) -> None:
+        """End everything this system started, or let go of a fleet that outlives this process. Safe to call twice.
+
+        `for_good`: end that one too.
+
+        Raises:
+            SystemUnavailable: It shall end for good, and is another process's.
+        """
         ...
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
@@ -179,25 +209,52 @@ def load_system(
     address: str | None,
     journal: Journal | str | Path | None = None,
     *,
-    attach: bool = False,
+    service: bool = False,
 ) -> System:
     """Make a system by its name, loading its module only now, as anyio loads its back ends.
 
-    With `attach` it is that of a fleet which runs already; an empty name means the only one that does.
+    With `service` the fleet outlives this process.
 
     Raises:
-        SystemUnavailable: There is no such system, no other process can join it, or it cannot have this journal.
+        SystemUnavailable: There is no such system, it can be no service, or it cannot have this journal.
         JournalInvalid: The journal's URL is none.
     """
     if kind not in tuple(SYSTEMS):  # what is given may have no hash
         raise SystemUnavailable(system=kind, reason=f"there are only {', '.join(sorted(SYSTEMS))}.")
     if address is not None and kind == "local":
         raise SystemUnavailable(system=kind, reason="it lives in this process and has no address: leave it out.")
-    if attach and kind == "local":
-        raise SystemUnavailable(system=kind, reason="its fleet lives in one process, and no other can join it.")
-    if attach and journal is not None:
-        raise SystemUnavailable(system=kind, reason="the journal is that of the process which opened the fleet.")
+    if service and kind == "local":
+        raise SystemUnavailable(system=kind, reason="its fleet lives in this process and cannot outlive it.")
     module = import_module(SYSTEMS[kind])
-    if attach:
-        return cast("System", module.attach_system(fleet or None, address))
+    if service:
+        return cast("System", module.open_system(fleet, limit, address, journal, service=True))
     return cast("System", module.open_system(fleet, limit, address, journal))
+
+
+def join_system(fleet: str, address: str | None) -> System:
+    """The system, on Ray, of a fleet that another process began; an empty name means the only one there is."""
+    return cast("System", import_module(SYSTEMS["ray"]).attach_system(fleet or None, address))
+
+
+async def collect_garbage(
+    fleet: str | None = None, *, address: str | None = None, remove: bool = True
+) -> tuple[DeadFleet, ...]:
+    """End what is left of dead fleets on Ray.
+
+    Those are the ones without a Supervisor, and services that were stopped whole or cannot go on.
+
+    A fleet whose Supervisor does not answer now is left alone.
+
+    Args:
+        fleet: This one alone, whether it is dead or not; None: all that are dead.
+        address: Ray's; None: what `RAY_ADDRESS` names, else the one that runs on this machine.
+        remove: False: only find them.
+
+    Returns:
+        Those that were found.
+
+    Raises:
+        SystemUnavailable: Ray cannot be reached, or has nothing of that fleet.
+    """
+    module = import_module(SYSTEMS["ray"])
+    return cast("tuple[DeadFleet, ...]", await module.collect(fleet, address, remove=remove))

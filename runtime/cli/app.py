@@ -13,7 +13,7 @@ from typing import Annotated, cast
 import typer
 
 from ...protocols.errors import FleetError
-from . import approvals, approve, demo, doctor, explain, ps, refuse, run, send, simulate, stop
+from . import approvals, approve, attach, demo, doctor, explain, gc, ps, refuse, run, send, simulate, stop
 from .console import complain, print_json
 from .errors import Interrupted
 from .status import NAME, Status, status_of
@@ -27,8 +27,10 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (demo.demo, demo.EPILOG),
     (run.run, run.EPILOG),
     (ps.ps, ps.EPILOG),
+    (attach.attach, attach.EPILOG),
     (send.send, send.EPILOG),
     (stop.stop, stop.EPILOG),
+    (gc.gc, gc.EPILOG),
     (approvals.approvals, approvals.EPILOG),
     (approve.approve, approve.EPILOG),
     (refuse.refuse, refuse.EPILOG),

@@ -24,6 +24,6 @@ async def running(name: str, address: str) -> AsyncGenerator[Fleet, None]:
     """
     async with AsyncExitStack() as stack:
         with ticking(Console(stderr=True)):
-            fleet = Fleet(name or None, address=None if address == "auto" else address, attach=True)
+            fleet = Fleet.attach(name or None, address=None if address == "auto" else address)
             await stack.enter_async_context(fleet)
         yield fleet

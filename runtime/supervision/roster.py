@@ -92,13 +92,17 @@ class Member:
 
 
 class Roster:
-    """The members of one fleet. A person (`USER`) is none: they come and go, several at a time."""
+    """The members of one fleet. A person (`USER`) is none: they come and go, several at a time.
+
+    Attributes:
+        stopped: Why the whole fleet is stopped, those to come included; None while it is not.
+    """
 
     def __init__(self) -> None:
         """Begin with nobody."""
         self._members: dict[AgentId, Member] = {}
         self._users = 0
-        self._stopped: str | None = None
+        self.stopped: str | None = None
 
     def admit(self, newcomer: Member) -> Member:
         """Take in a new agent, or a dead one's next life.
@@ -121,7 +125,7 @@ class Roster:
             raise NameTaken(name=newcomer.agent, stopped=was.stopped)
         if was is not None and (other := differs(newcomer, was)):
             raise NameTaken(name=newcomer.agent, differs=other)
-        tombstones = (self._stopped, *(relative.stopped for relative in (parent, was) if relative is not None))
+        tombstones = (self.stopped, *(relative.stopped for relative in (parent, was) if relative is not None))
         member = replace(
             newcomer,
             incarnation=Incarnation(was.incarnation + 1 if was else 1),
@@ -212,8 +216,8 @@ class Roster:
             AgentUnknown: One of the names; then nobody is stopped.
         """
         fresh = [member for member in self.family(agents) if member.stopped is None]
-        if not agents and self._stopped is None:
-            self._stopped = reason
+        if not agents and self.stopped is None:
+            self.stopped = reason
         return self._update(member.under_tombstone(reason, at) for member in fresh)
 
     def pause(self, agents: tuple[AgentId, ...], reason: str | None) -> tuple[Member, ...]:

@@ -215,10 +215,6 @@ class Supervisor:
                 if (dead := wording.dead_letter_note(notice)) is not None:
                     self._note(*dead)
 
-    def peers(self, agent: AgentId) -> tuple[AgentStatus, ...]:
-        """The rows of all others."""
-        return tuple(row for row in self.statuses() if row.agent != agent)
-
     # --- what people call ---------------------------------------------------------------------------------------------
 
     def find(self, agent: AgentId) -> AgentStatus:
@@ -239,6 +235,12 @@ class Supervisor:
         """All accounts as they are at this moment, the fleet's first."""
         with self._lock:
             return self._ledger.accounts()
+
+    @property
+    def over(self) -> str:
+        """Why the whole fleet was stopped; empty while it was not."""
+        with self._lock:
+            return self._roster.stopped or ""
 
     def stop(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
         """Stop agents and all under them, those to come included, for good; the whole fleet if none is named.

@@ -11,6 +11,7 @@ from .roster import Member
 
 __all__ = (
     "ENDED",
+    "PROCESS_DIED",
     "UNSPAWNED",
     "admission",
     "dead_letter_note",
@@ -26,6 +27,9 @@ UNSPAWNED = "its spawn was undone, because not all that were ordered together co
 
 ENDED = "its process ended"
 """Why agents of an earlier process are dead."""
+
+PROCESS_DIED = "its process died"
+"""Why a life is over that another process follows which knows no more."""
 
 TEXT_SHOWN = 200
 """Characters of a run's text, or else of the reason for its end, that a parent reads."""

@@ -115,7 +115,9 @@ if TYPE_CHECKING:
     from .runtime.stream_errors import SuspendTimedOut as SuspendTimedOut
     from .runtime.stream_errors import SuspensionRefused as SuspensionRefused
     from .runtime.supervision.account import Account as Account
+    from .runtime.system import DeadFleet as DeadFleet
     from .runtime.system import Stopped as Stopped
+    from .runtime.system import collect_garbage as collect_garbage
     from .runtime.tools.output import ToolContext as ToolContext
     from .runtime.tools.output import ToolOutput as ToolOutput
     from .runtime.tools.servers import McpHttp as McpHttp
@@ -147,6 +149,7 @@ __all__ = (
     "ConfigMissing",
     "ContentRefused",
     "ContextOverflow",
+    "DeadFleet",
     "EndRun",
     "Ending",
     "ExtendRounds",
@@ -236,6 +239,7 @@ __all__ = (
     "Usage",
     "WindDownConfig",
     "Window",
+    "collect_garbage",
     "create_agent",
     "get_config",
     "minimal_init",
@@ -344,7 +348,7 @@ _HOMES = {
         "SuspensionRefused",
     ),
     "runtime.supervision.account": ("Account",),
-    "runtime.system": ("Stopped",),
+    "runtime.system": ("DeadFleet", "Stopped", "collect_garbage"),
     "runtime.tools.output": ("ToolContext", "ToolOutput"),
     "runtime.tools.servers": ("McpHttp", "McpStdio"),
     "runtime.tools.tool": ("Tool", "tool"),

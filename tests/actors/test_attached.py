@@ -25,7 +25,7 @@ def agent(text: str) -> Agent:
 async def test_a_visitor_sees_and_steers_and_ends_nothing(ray_cluster: str) -> None:
     async with Fleet() as fleet:
         await fleet.spawn(agent("hi"), ["ana", "bob"])
-        async with Fleet(fleet.name, attach=True, address=ray_cluster) as visit:
+        async with Fleet.attach(fleet.name, address=ray_cluster) as visit:
             assert [row.agent for row in await visit.statuses()] == ["ana", "bob"]
             assert (await visit.agent("ana").run("?")).text == "hi"
             assert (await visit.send("bob", "hello")).state is ReceiptState.ACCEPTED
@@ -45,17 +45,17 @@ async def test_the_only_fleet_needs_no_name_and_unknown_ones_are_answered_with_t
     ray_cluster: str,
 ) -> None:
     async with Fleet() as one:
-        async with Fleet(attach=True, address=ray_cluster) as visit:
+        async with Fleet.attach(address=ray_cluster) as visit:
             assert visit.name == one.name
         with pytest.raises(SystemUnavailable, match=f"no fleet named 'nix': there are {one.name}"):
-            await Fleet("nix", attach=True, address=ray_cluster).__aenter__()
+            await Fleet.attach("nix", address=ray_cluster).__aenter__()
     with pytest.raises(SystemUnavailable, match="no single fleet to choose: no fleet runs there"):
-        await Fleet(attach=True, address=ray_cluster).__aenter__()
+        await Fleet.attach(address=ray_cluster).__aenter__()
 
 
 async def test_a_visitor_whose_fleet_has_ended_is_told(ray_cluster: str) -> None:
     fleet = Fleet()
-    async with fleet, Fleet(fleet.name, attach=True, address=ray_cluster) as visit:
+    async with fleet, Fleet.attach(fleet.name, address=ray_cluster) as visit:
         await fleet.close()
         with pytest.raises(ChannelClosed, match="supervisor"):
             await visit.statuses()
@@ -67,7 +67,7 @@ async def test_another_terminal_can_do_it(ray_cluster: str) -> None:
         from amrita_fleet import Fleet
 
         async def main() -> None:
-            async with Fleet(sys.argv[1], attach=True, address=sys.argv[2]) as fleet:
+            async with Fleet.attach(sys.argv[1], address=sys.argv[2]) as fleet:
                 print([row.agent for row in await fleet.statuses()], (await fleet.agent("ana").run("?")).text)
 
         asyncio.run(main())

@@ -122,7 +122,7 @@ async def test_only_a_call_that_waits_can_be_answered_and_only_once(make_fleet: 
         with pytest.raises(AnswerInvalid, match="is a text; this is of type int"):
             await fleet.approvals.refuse(waiting, 5)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     with pytest.raises(FleetClosed):
-        _ = fleet.approvals
+        await fleet.approvals.pending()
 
 
 async def test_calls_beside_a_held_one_run_and_the_batch_waits_for_it(make_fleet: MakeFleet) -> None:
