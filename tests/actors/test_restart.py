@@ -248,9 +248,12 @@ def test_no_message_is_lost_doubled_or_reordered_while_calls_get_lost(tmp_path: 
     assert found["again"], "no answer was lost: the failures were not injected"
 
 
+@pytest.mark.parametrize("fleet", ["owned", "service"])
 @pytest.mark.parametrize("how", ["removed", "stopped"])
-def test_an_agent_whose_node_is_lost_goes_on_elsewhere_and_what_is_left_of_it_ends(tmp_path: Path, how: str) -> None:
-    found = other_cluster("node_loss", str(tmp_path / "journal.sqlite"), how)
+def test_an_agent_whose_node_is_lost_goes_on_elsewhere_and_what_is_left_of_it_ends(
+    tmp_path: Path, how: str, fleet: str
+) -> None:
+    found = other_cluster("node_loss", str(tmp_path / "journal.sqlite"), how, fleet)
     assert found == {
         "accepted": True,
         "moved": True,
