@@ -192,6 +192,9 @@ class DoomedJournal:
             self.struck.set_result(Dead(stream, incarnation))
             await self.over.wait()
 
+    async def claim(self, stream: str) -> int:
+        return await self._inner.claim(stream)
+
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         return await self._inner.open(stream, incarnation)
 
