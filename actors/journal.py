@@ -61,7 +61,7 @@ class JournalActor(Reborn):
 
     1. Made with a URL; nothing is opened yet.
     2. `begin` makes the journal in the default group, whose event loop it belongs to.
-    3. `append` and `open` have that group's turns, readers have a group of their own.
+    3. `claim`, `open` and `append` have that group's turns, readers have a group of their own.
     4. `close` finishes what was asked for.
     """
 
@@ -100,6 +100,11 @@ class JournalActor(Reborn):
 
         self._loop = asyncio.get_running_loop()
         self._made = open_journal(self._url, create=self._create)
+
+    @ray.method
+    async def claim(self, stream: str) -> int:
+        """Claim a stream for a life newer than all before; see `Journal.claim`."""
+        return await self._journal.claim(stream)
 
     @ray.method
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
@@ -160,6 +165,10 @@ class RayJournal:
     def __init__(self, actor: type[JournalActor], fleet: str) -> None:
         """Keep the actor's handle; another one follows it when its process dies."""
         self._actor = Replaced(actor, JOURNAL, fleet, again=True)
+
+    async def claim(self, stream: str) -> int:
+        """Claim the stream for a life newer than all before; see `Journal.claim`."""
+        return await self._ask(lambda actor: actor.claim.remote(stream))
 
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim the stream for this life and read it; see `Journal.open`."""

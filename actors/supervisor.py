@@ -20,6 +20,7 @@ from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
 from ..runtime.supervision.replay import bury_all, perform
+from ..runtime.supervision.state import BEGINNING
 from ..runtime.supervision.succession import next_life
 from ..runtime.supervision.supervisor import Newcomer, Supervisor
 from ..runtime.supervision.wording import ENDED
@@ -96,11 +97,14 @@ class SupervisorActor(SteeringDesk, Reborn):
     async def _open(self, *, first: bool) -> None:
         clock = SystemClock()
         commands = await self._commands(clock)
+        state = BEGINNING if commands is None else await commands.open()
         epoch = FIRST if commands is None else commands.epoch
         self._notes = NotePoster(RayPost(namespace(self._fleet), self._row), clock, epoch)
-        made = Supervisor(fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes, log=commands)
+        made = Supervisor(
+            fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes, log=commands, state=state
+        )
         if commands is not None:
-            await commands.open(partial(perform, made))
+            commands.begin(partial(perform, made))
             if first:
                 bury_all(made, ENDED)
         self._log, self._made = commands, made

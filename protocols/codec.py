@@ -10,7 +10,7 @@ import typing
 from collections import abc
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from functools import cache
 from typing import Any, Literal, TypeVar, cast
 
@@ -166,6 +166,8 @@ def class_reader(expected: Any) -> Reader:
         return dataclass_reader(expected)
     if issubclass(expected, StrEnum):
         return cast("Reader", expected)
+    if issubclass(expected, IntEnum):
+        return lambda value: expected(checked(value, int))
     if "_fields" in vars(expected):
         return tuple_reader(expected)
     if expected in {str, int, float, bool, bytes, dict}:

@@ -25,6 +25,7 @@ from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
 from .supervision.replay import bury_all, perform
+from .supervision.state import BEGINNING
 from .supervision.supervisor import Newcomer, Supervisor
 from .supervision.wording import ENDED, UNSPAWNED
 from .suspension import Stand
@@ -85,10 +86,12 @@ class LocalSystem:
             JournalInvalid: It is something else, or its records cannot be read.
         """
         clock = self._clock
+        state = BEGINNING
         if self._log is not None:
             self._commands = JournaledCommands(await self._log.ledger(clock), clock)
+            state = await self._commands.open()
         self._supervisor = Supervisor(
-            fleet=self.fleet, limit=self._limit, now=clock.now, post=self._send_note, log=self._commands
+            fleet=self.fleet, limit=self._limit, now=clock.now, post=self._send_note, log=self._commands, state=state
         )
         self._post = LocalPost(self._hosts, self._supervisor)
         self.approvals = LocalApprovals(self._hosts, self._post)
@@ -96,7 +99,7 @@ class LocalSystem:
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
         self._around = Surroundings(LocalLink(self._supervisor), self._post, clock, self._log)
         if self._commands is not None:
-            await self._commands.open(partial(perform, self._supervisor))
+            self._commands.begin(partial(perform, self._supervisor))
             bury_all(self._supervisor, ENDED)
 
     def _send_note(self, agent: AgentId, text: str) -> None:

@@ -132,6 +132,18 @@ class Journal(Protocol):
     outcome is unknown is simply asked for again. A stream's name is printable text, up to 300 characters.
     """
 
+    async def claim(self, stream: str) -> int:
+        """Claim the stream for a life newer than all before, and give its number. From now on older ones are refused.
+
+        For an owner whose lives nobody numbers. Two who claim at once get different numbers, and only the higher one
+        may write. Who claims again, because no answer came, gets another number and forgets about the first.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now; whether the claim was heard is unknown. Ask again.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
+
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim the stream for this life of its owner, and read it. From now on older lives are refused.
 

@@ -31,6 +31,4 @@ class FleetLog:
             JournalUnavailable: The journal cannot be reached.
         """
         stream = f"{self.fleet}/ledger"
-        records = await self.journal.read(stream)
-        newest = max((record.incarnation for record in records), default=0)
-        return StreamWriter(self.journal, stream, newest + 1, clock)
+        return StreamWriter(self.journal, stream, await self.journal.claim(stream), clock)

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from ..clock import SystemClock
 from ..errors import JournalUnavailable
 from ..ports import Clock, Record
-from .rules import RETENTION, Head, Retention, check_number, check_stream, claimed, numbered, unwritten
+from .rules import RETENTION, Head, Retention, check_number, check_stream, claimed, next_life, numbered, unwritten
 
 __all__ = ("MemoryJournal",)
 
@@ -38,12 +38,15 @@ class MemoryJournal:
         self._clock = clock or SystemClock()
         self._streams: dict[str, Stream] = {}
 
+    async def claim(self, stream: str) -> int:
+        """Claim the stream for a life newer than all before; see `Journal.claim`."""
+        self._answer(stream)
+        return self._claimed(stream, next_life(self._streams.get(stream, Stream()).head)).head.incarnation
+
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim the stream for this life and read it; see `Journal.open`."""
         self._answer(stream, incarnation)
-        kept = self._streams.get(stream, Stream())
-        kept.head = claimed(stream, kept.head, incarnation)
-        self._streams[stream] = kept
+        kept = self._claimed(stream, incarnation)
         return tuple([record for record in kept.records.values() if record.number >= kept.head.snapshot])
 
     async def append(
@@ -89,6 +92,13 @@ class MemoryJournal:
             check_stream(stream)
         if self.broken:
             raise JournalUnavailable(where="in memory", reason=self.broken)
+
+    def _claimed(self, stream: str, incarnation: int) -> Stream:
+        """The stream, which is this life's from now on."""
+        kept = self._streams.get(stream, Stream())
+        kept.head = claimed(stream, kept.head, incarnation)
+        self._streams[stream] = kept
+        return kept
 
     def _forget(self, kept: Stream, now: float) -> None:
         """Delete what retention does not keep: every record up to the newest that is too old, or too much."""

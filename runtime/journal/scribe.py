@@ -121,5 +121,5 @@ def answer(job: Job, transaction: Transaction) -> object:
     """What a job's work returns, or why it was refused; others in the same transaction go on."""
     try:
         return job.work(transaction)
-    except (Fenced, JournalConflict) as refusal:
+    except (Fenced, JournalConflict, ValueError) as refusal:
         return refusal

@@ -75,6 +75,11 @@ class SqlJournal:
         """Where it is, without a password."""
         return f"SqlJournal({self.where!r})"
 
+    async def claim(self, stream: str) -> int:
+        """Claim the stream for a life newer than all before; see `Journal.claim`."""
+        check_stream(stream)
+        return await self._ask(stream, lambda asked: asked.claim(stream))
+
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim the stream for this life and read it; see `Journal.open`."""
         check_stream(stream)

@@ -10,7 +10,7 @@ from typing import Any
 from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, text, update
 
 from ..ports import Record
-from .rules import Head, Retention, claimed, unwritten
+from .rules import Head, Retention, claimed, next_life, unwritten
 from .schema import RECORD, STREAM
 
 __all__ = ("Transaction",)
@@ -67,17 +67,14 @@ class Transaction:
             found = self._connection.execute(LOCK_HEADS, {"names": names})
             self._heads |= dict.fromkeys(names, Head()) | {name: Head(*head) for name, *head in found}
 
+    def claim(self, stream: str) -> int:
+        """Claim a stream for a life newer than all before."""
+        return self._claim(stream, next_life(self._begun(stream))).incarnation
+
     def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim a stream and read it from its newest snapshot on."""
-        if self._head(stream).incarnation == 0:
-            self._begin(stream)
-        head = claimed(stream, self._head(stream), incarnation)
-        if head != self._heads[stream]:
-            self._connection.execute(
-                update(STREAM).where(STREAM.c.stream == stream).values(incarnation=head.incarnation)
-            )
-            self._heads[stream] = head
-        return self.read(stream, head.snapshot - 1)
+        self._begun(stream)
+        return self.read(stream, self._claim(stream, incarnation).snapshot - 1)
 
     def append(self, stream: str, incarnation: int, offered: tuple[Record, ...]) -> None:
         """Add records to a stream."""
@@ -129,10 +126,22 @@ class Transaction:
             self.lock([stream])
         return self._heads[stream]
 
-    def _begin(self, stream: str) -> None:
-        """Make sure the stream is there; somebody else may have made it since its head was looked for."""
-        self._connection.execute(INSERT_HEAD, {"stream": stream})
-        del self._heads[stream]
+    def _begun(self, stream: str) -> Head:
+        """The head of a stream that is there from now on; somebody else may have made it since it was looked for."""
+        if self._head(stream).incarnation == 0:
+            self._connection.execute(INSERT_HEAD, {"stream": stream})
+            del self._heads[stream]
+        return self._head(stream)
+
+    def _claim(self, stream: str, incarnation: int) -> Head:
+        """The head of a stream that is there, and this life's from now on."""
+        head = claimed(stream, self._head(stream), incarnation)
+        if head != self._heads[stream]:
+            self._connection.execute(
+                update(STREAM).where(STREAM.c.stream == stream).values(incarnation=head.incarnation)
+            )
+            self._heads[stream] = head
+        return head
 
     def _forget(self, stream: str, snapshot: int) -> None:
         """Delete what retention does not keep: every record up to the newest that is too old, or too much."""

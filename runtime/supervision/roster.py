@@ -14,7 +14,7 @@ from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 
-__all__ = ("Member", "Roster", "check_name", "is_restarting")
+__all__ = ("Member", "Roster", "RosterState", "check_name", "is_restarting")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """No dots: they join names in the ids of runs and messages."""
@@ -91,18 +91,34 @@ class Member:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class RosterState:
+    """A roster at one moment.
+
+    Attributes:
+        members: All of them, living or not, in the order they first came. Nobody is ever forgotten: the name of a dead
+            one says which life is its next, and a tombstone holds for ever.
+        stopped: Why the whole fleet may do nothing more; None while it may.
+    """
+
+    members: tuple[Member, ...] = ()
+    stopped: str | None = None
+
+
+NOBODY = RosterState()
+
+
 class Roster:
-    """The members of one fleet. A person (`USER`) is none: they come and go, several at a time.
+    """The members of one fleet. A person (`USER`) is none.
 
     Attributes:
         stopped: Why the whole fleet is stopped, those to come included; None while it is not.
     """
 
-    def __init__(self) -> None:
-        """Begin with nobody."""
-        self._members: dict[AgentId, Member] = {}
-        self._users = 0
-        self.stopped: str | None = None
+    def __init__(self, state: RosterState = NOBODY) -> None:
+        """Begin with nobody, or go on with another roster."""
+        self._members = {member.agent: member for member in state.members}
+        self.stopped = state.stopped
 
     def admit(self, newcomer: Member) -> Member:
         """Take in a new agent, or a dead one's next life.
@@ -151,11 +167,6 @@ class Roster:
         except RunError:
             self._members = before
             raise
-
-    def admit_user(self) -> Incarnation:
-        """Number one more process through which a person speaks."""
-        self._users += 1
-        return Incarnation(self._users)
 
     def find(self, agent: AgentId) -> Member:
         """The member of that name.
@@ -253,6 +264,10 @@ class Roster:
             found.update((child.agent, child) for child in fresh)
             queue.extend(fresh)
         return tuple(queue)
+
+    def state(self) -> RosterState:
+        """The whole roster as it is now."""
+        return RosterState(self.members(), self.stopped)
 
     def _update(self, members: Iterable[Member]) -> tuple[Member, ...]:
         updated = tuple(members)

@@ -34,6 +34,7 @@ from .ledger import Ledger
 from .permission import permit
 from .restart import Restarts
 from .roster import NEWCOMER, Member, Roster, is_restarting
+from .state import BEGINNING, SupervisorState
 
 __all__ = ("Newcomer", "Supervisor")
 
@@ -58,8 +59,9 @@ class Supervisor:
         now: Callable[[], float],
         post: Callable[[AgentId, str], None],
         log: CommandLog | None = None,
+        state: SupervisorState = BEGINNING,
     ) -> None:
-        """Begin a fleet without agents.
+        """Begin a fleet without agents, or go on with one.
 
         Args:
             fleet: Its name.
@@ -67,19 +69,22 @@ class Supervisor:
             now: Gives Unix seconds.
             post: Sends a note of one line to an agent, from any thread. It must return at once and raise nothing.
             log: Keeps what is asked, for another process to go on from; None: nobody does.
+            state: What an earlier Supervisor of this fleet was when it was last written down as a whole. Its limit
+                counts no longer.
 
         Raises:
             ValueError: The limit is negative.
         """
         self.log = log or Unrecorded(now)
-        self.feed = NoticeFeed(self._now)
+        self.feed = NoticeFeed(self._now, state.notices)
         self._at = 0.0
         self._post = post
         # Not an RLock: a method that ran inside another would call `post` while the outer one still holds the lock.
         self._lock = Lock()
-        self._ledger = Ledger(fleet, limit)
-        self._roster = Roster()
-        self._restarts = Restarts()
+        self._ledger = Ledger(fleet, limit, state.ledger)
+        self._roster = Roster(state.roster)
+        self._restarts = Restarts(state.restarts)
+        self._users = state.users
         self._notes: list[tuple[AgentId, str]] = []
 
     # --- what systems call --------------------------------------------------------------------------------------------
@@ -88,7 +93,8 @@ class Supervisor:
         """Take in one agent as `admit_all` does, or, as `USER`, one more process through which a person speaks."""
         if agent == USER:
             with self._turn(AdmitUser()):
-                return self._roster.admit_user()
+                self._users += 1
+                return Incarnation(self._users)
         return self.admit_all((Newcomer(agent, parent, limit),), pid)[0]
 
     def admit_all(self, newcomers: Sequence[Newcomer], pid: int) -> tuple[Incarnation, ...]:
@@ -280,12 +286,17 @@ class Supervisor:
     def _turn(self, command: Command) -> Generator[None, None, None]:
         """Hold the lock while something changes; tell others what came of it afterwards."""
         with self._lock:
-            self._at = self.log.note(command)
+            self._at = self.log.note(command, self._state)
             yield
             notes, self._notes = self._notes, []
         self.feed.wake_all()
         for agent, text in () if self.log.replaying else notes:
             self._post(agent, text)
+
+    def _state(self) -> SupervisorState:
+        """All that the commands so far have come to; the lock is held, for about a millisecond."""
+        parts = self._ledger.state(), self._roster.state(), self._restarts.state(), self.feed.state()
+        return SupervisorState(*parts, self._users)
 
     def _now(self) -> float:
         """When what is being done was asked for."""

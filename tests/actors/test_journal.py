@@ -52,6 +52,7 @@ async def test_it_is_a_journal_and_its_errors_arrive_as_they_are(journal: RayJou
     assert await journal.streams("f/") == ("f/agent/ana",)
     await journal.drop("f/agent/ana")
     assert await journal.streams() == ()
+    assert [await journal.claim("f/ledger"), await journal.claim("f/ledger")] == [1, 2]
     with pytest.raises(ValueError, match="no life and no record"):
         await journal.open("f/agent/ana", 0)
 

@@ -16,7 +16,7 @@ from .conversation import ANA, BOB, BODIES, NAMES, agents, part
 from .doomed import FLEET, Dead, DoomedSystem, Strike, World, process
 from .step.pairing import flaw, messages_flaw
 
-__all__ = ("Conversation", "agents_own", "around")
+__all__ = ("Conversation", "agents_own", "around", "snapshots_of_accounts")
 
 
 class Conversation:
@@ -154,4 +154,9 @@ def around(appends: tuple[str, ...]) -> list[Strike]:
 
 def agents_own(appends: tuple[str, ...]) -> list[Strike]:
     """Right before and right after those of agents and their mailboxes."""
-    return [strike for strike in around(appends) if not appends[strike.number - 1].endswith("ledger")]
+    return [strike for strike in around(appends) if "/ledger" not in appends[strike.number - 1]]
+
+
+def snapshots_of_accounts(appends: tuple[str, ...]) -> list[Strike]:
+    """Right before and right after each snapshot of the Supervisor's record."""
+    return [strike for strike in around(appends) if appends[strike.number - 1] == f"{FLEET}/ledger as a whole"]

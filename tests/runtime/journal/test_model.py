@@ -36,6 +36,10 @@ async def answer(ask: Ask, journal: Journal) -> object:
         return type(error), vars(error)
 
 
+def claiming(stream: str) -> Ask:
+    return lambda journal: journal.claim(stream)
+
+
 def opening(stream: str, life: int) -> Ask:
     return lambda journal: journal.open(stream, life)
 
@@ -62,6 +66,7 @@ def dropping(stream: str) -> Ask:
 
 firsts = st.integers(1, 8)
 asks: st.SearchStrategy[Ask] = st.one_of(
+    st.builds(claiming, streams),
     st.builds(opening, streams, lives),
     st.builds(appending, streams, lives, firsts, st.lists(datas, max_size=3).map(tuple)),
     st.builds(summing_up, streams, lives, firsts, datas),

@@ -6,115 +6,22 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Settlement
-from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
-from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.ids import USER, Incarnation
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import Fenced, JournalUnavailable, RecordInvalid
-from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
-from amrita_fleet.runtime.supervision.command_log import JournaledCommands
-from amrita_fleet.runtime.supervision.commands import (
-    Admit,
-    AdmitUser,
-    Bury,
-    Check,
-    Command,
-    Newcomer,
-    PauseAgents,
-    Settle,
-    StopAgents,
-    Tell,
-)
-from amrita_fleet.runtime.supervision.replay import perform
-from amrita_fleet.runtime.supervision.supervisor import Supervisor
+from amrita_fleet.runtime.supervision.commands import Admit, Command, Newcomer
+
+from .asked import ANA, BOB, NAMES, Process, commands, quiet
 
 pytestmark = pytest.mark.anyio
-
-ANA, BOB, CEM = NAMES = AgentId("ana"), AgentId("bob"), AgentId("cem")
-LIMIT = 2_000
-
-names = st.sampled_from(NAMES)
-lives = st.integers(1, 3).map(Incarnation)
-attempts = st.integers(1, 4)
-tokens = st.none() | st.integers(-1, 900)
-
-
-@st.composite
-def check_ins(draw: st.DrawFn) -> Command:
-    bound, output = draw(st.integers(-1, 900)), draw(st.integers(0, 500))
-    return Check(
-        CheckIn(draw(names), draw(lives), RunId("r"), 1, "thinking", draw(attempts), "p", bound, output, floor=50)
-    )
-
-
-def reservation(agent: AgentId, life: int, attempt: int) -> str:
-    return CheckIn(agent, Incarnation(life), RunId("r"), 1, "thinking", attempt, "p", 0, 0, 0).reservation
-
-
-def told(agent: AgentId, life: Incarnation, phase: str) -> Tell:
-    notice = Notice(NoticeType.RUN, "finished", agent, "done", RunId("r"), data={"outcome": "failed"})
-    return Tell(AgentStatus(agent, life, phase, since=1.0), (notice,))
-
-
-@st.composite
-def admissions(draw: st.DrawFn) -> Command:
-    newcomer = Newcomer(draw(names), draw(st.none() | names), draw(st.sampled_from([None, 700])))
-    return Admit((newcomer,), 1)
-
-
-@st.composite
-def settlements(draw: st.DrawFn) -> Command:
-    agent, life = draw(names), draw(lives)
-    return Settle(Settlement(agent, life, reservation(agent, life, draw(attempts)), draw(tokens)))
-
-
-commands = st.one_of(
-    admissions(),
-    st.just(AdmitUser()),
-    st.builds(Bury, names, lives, st.just("gone"), st.booleans()),
-    check_ins(),
-    settlements(),
-    st.builds(told, names, lives, st.sampled_from(["idle", "thinking"])),
-    st.builds(StopAgents, st.sampled_from([(), (ANA,), (BOB, CEM)]), st.just("enough")),
-    st.builds(PauseAgents, st.sampled_from([(), (ANA,)]), st.sampled_from([None, "a look"])),
-)
-
-
-class Process:
-    """A Supervisor that writes its commands into a journal."""
-
-    def __init__(self, journal: MemoryJournal, clock: VirtualClock) -> None:
-        self.journal = journal
-        self.clock = clock
-        self.notes: list[tuple[AgentId, str]] = []
-
-    async def open(self) -> "Process":
-        self.log = JournaledCommands(await FleetLog(self.journal, "f").ledger(self.clock), self.clock)
-        self.supervisor = Supervisor(
-            fleet="f",
-            limit=LIMIT,
-            now=self.clock.now,
-            post=lambda agent, text: self.notes.append((agent, text)),
-            log=self.log,
-        )
-        await self.log.open(lambda command: perform(self.supervisor, command))
-        return self
-
-    def facts(self) -> tuple[object, ...]:
-        """All that can be seen of the Supervisor."""
-        return self.supervisor.statuses(), self.supervisor.accounts(), self.supervisor.feed.read(0, 1_000)
 
 
 async def two(asked: list[Command]) -> tuple[Process, Process]:
     """A process that was asked for these, and the one after it."""
     clock = VirtualClock(1_000.0)
     first = await Process(MemoryJournal(clock=clock), clock).open()
-    for number, command in enumerate(asked):
-        perform(first.supervisor, command)
-        if number % 3 == 0:
-            await clock.advance(1.0)
-    await first.log.written()
+    await first.asked(asked, clock)
     return first, await Process(first.journal, clock).open()
 
 
@@ -160,7 +67,7 @@ async def test_commands_that_come_together_are_one_append() -> None:
 
 
 async def test_a_report_without_news_is_not_written() -> None:
-    first, _ = await two([Admit((Newcomer(ANA),), 1), Tell(AgentStatus(ANA, Incarnation(1), "thinking", 1.0), ())])
+    first, _ = await two([Admit((Newcomer(ANA),), 1), quiet(ANA, Incarnation(1), "thinking")])
 
     assert len(await first.journal.read("f/ledger")) == 1
 
