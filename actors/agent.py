@@ -23,6 +23,7 @@ from .journal import JournalActor, RayJournal
 from .link import AgentsDesk, RayLink
 from .replaced import Replaced, give_way
 from .tool_server_link import RayToolServers, ToolServersDesk
+from .waits import WaitHolder
 
 __all__ = ("AgentActor", "Ties")
 
@@ -47,7 +48,7 @@ class Ties(NamedTuple):
         return Surroundings(link, RayPost(namespace(self.fleet), link.find), SystemClock(), log, give_way)
 
 
-class AgentActor(ApprovalHolder, Controlled):
+class AgentActor(ApprovalHolder, WaitHolder, Controlled):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.

@@ -19,6 +19,8 @@ from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
 from ..runtime.supervision.replay import bury_all, perform
 from ..runtime.supervision.supervisor import Newcomer, Supervisor
+from ..runtime.supervision.wait_desk import WaitDesk
+from ..runtime.supervision.wait_watch import WaitWatch
 from ..runtime.supervision.wording import ENDED
 from ..runtime.system import STOP_PATIENCE
 from ..runtime.watching import next_notices
@@ -26,6 +28,7 @@ from .channel import CONTROL, RayPost, namespace
 from .journal import JournalActor, RayJournal
 from .link import AgentsDesk
 from .replaced import give_way
+from .waits import RayAgents
 
 __all__ = ("WATCH", "SupervisorActor")
 
@@ -38,6 +41,7 @@ class SupervisorActor(AgentsDesk):
 
     _made: Supervisor | None = None
     _log: JournaledCommands | None = None
+    _watch: WaitWatch | None = None
 
     def __init__(self, fleet: str, limit: int | None, journal: type[JournalActor] | None) -> None:
         """Keep what `open` needs."""
@@ -52,8 +56,15 @@ class SupervisorActor(AgentsDesk):
             PeerUnreachable: It is still being started; the caller may try again.
         """
         if self._made is None:
-            raise PeerUnreachable(agent=SUPERVISOR, reason="the fleet is being started")
+            raise starting()
         return self._made
+
+    @property
+    def _waits(self) -> WaitDesk:
+        """Who is told of waits; raises what `_supervisor` raises."""
+        if self._watch is None:
+            raise starting()
+        return self._watch.desk
 
     @ray.method
     async def open(self, first: bool) -> None:  # noqa: FBT001  Ray's calls are positional
@@ -64,13 +75,15 @@ class SupervisorActor(AgentsDesk):
         clock = SystemClock()
         commands = await self._commands(clock)
         epoch = FIRST if commands is None else commands.epoch
-        self._notes = NotePoster(RayPost(namespace(self._fleet), self._row), clock, epoch)
+        post = RayPost(namespace(self._fleet), self._row)
+        self._notes = NotePoster(post, clock, epoch)
         made = Supervisor(fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes, log=commands)
         if commands is not None:
             await commands.open(partial(perform, made))
             if first:
                 bury_all(made, ENDED)
         self._log, self._made = commands, made
+        self._watch = WaitWatch(made, RayAgents(post), clock)
         await self._written()
 
     async def _commands(self, clock: Clock) -> JournaledCommands | None:
@@ -90,6 +103,8 @@ class SupervisorActor(AgentsDesk):
     async def close(self) -> None:
         """Give up on notes that are still on their way, and write the rest."""
         self._closed.set()
+        if self._watch is not None:
+            await self._watch.aclose()
         if self._made is not None:
             await self._notes.aclose()
         if self._log is not None:
@@ -159,3 +174,8 @@ class SupervisorActor(AgentsDesk):
 
     async def _row(self, agent: AgentId) -> AgentStatus:
         return self._supervisor.find(agent)
+
+
+def starting() -> PeerUnreachable:
+    """Why nothing can be asked yet."""
+    return PeerUnreachable(agent=SUPERVISOR, reason="the fleet is being started")
