@@ -105,10 +105,10 @@ class WaitDesk:
             return None
 
     def _knot(self, wait: WaitRequest, acting: set[AgentId]) -> Knot | None:
-        """The knot that a wait is part of by what is known here, and if those do not wait that have been asked."""
+        """The knot that a wait is part of by what is known here, and as those have said that may act after all."""
         with self._lock:
             reached = self._waits.reached(wait.agent) if self._waits.of(wait.agent) == wait else ()
-        gone = {agent for agent, row in self._rows(reached).items() if row.phase in GONE}
+        gone = {agent for agent, row in self._rows(reached).items() if row.phase in GONE} - acting
         with self._lock:
             return self._waits.knot(wait.agent, gone=gone, acting=acting)
 
