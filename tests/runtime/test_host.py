@@ -23,7 +23,7 @@ from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Proc
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.mail import ReceiptState, Refusal
 from amrita_fleet.protocols.notices import Notice
-from amrita_fleet.protocols.providers.script import Move, call, fail, repeat, say
+from amrita_fleet.protocols.providers.script import Move, call, calls, fail, repeat, say
 from amrita_fleet.protocols.providers.scripted import scripted
 from amrita_fleet.protocols.waits import WaitRefusal, WaitRequest
 from amrita_fleet.runtime.clock import VirtualClock
@@ -401,3 +401,24 @@ async def test_a_bug_in_a_task_ends_the_run_and_nobody_waits_for_ever() -> None:
             await host.start("more")
     assert [str(outcome) for outcome in outcomes] == ["failed", "failed"]
     assert outcomes[0].reason == "ValueError: a bug"
+
+
+async def test_a_supervisor_that_cannot_be_reached_keeps_nobody_from_waiting() -> None:
+    house = House()
+
+    @tool
+    async def cut_the_line() -> str:
+        """Cut it, until the wait is over."""
+        house.cut = True
+        return "cut"
+
+    moves = (calls(call("cut_the_line"), call("wait_for_messages", seconds=60.0)), say("nobody wrote"))
+    async with house.host(agent(*moves, tools=(cut_the_line,))) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
+        await house.until(lambda: host.status().phase == "waiting")
+        began = house.clock.now()
+        await house.until(lambda: host.status().phase != "waiting")
+        house.cut = False
+        await house.until(outcome.done)
+    assert house.clock.now() - began >= 60.0
+    assert outcome.result().text == "nobody wrote"
