@@ -62,7 +62,7 @@ async def test_of_two_that_wait_for_each_other_at_once_exactly_one_is_refused(ma
         await asyncio.gather(*(fleet.start(name, "Wait.") for name in ("ana", "bob")))
         notices = await until(fleet, finished("ana", "bob"))
     assert ends(notices) == ["knot"]
-    assert {notice.data["outcome"] for notice in notices if kind(notice) == "run.finished"} == {"answered"}
+    assert {str(notice.data["outcome"]) for notice in notices if kind(notice) == "run.finished"} == {"answered"}
 
 
 async def test_two_that_ask_each_other_at_once_both_get_an_answer(make_fleet: MakeFleet) -> None:

@@ -1,7 +1,6 @@
 """Waits of agents in one process, on a clock that the test moves."""
 
 from collections.abc import AsyncGenerator
-from contextlib import asynccontextmanager
 
 import pytest
 
@@ -23,11 +22,30 @@ pytestmark = pytest.mark.anyio
 ANA, BOB, CYD = AgentId("ana"), AgentId("bob"), AgentId("cyd")
 
 
+class Bedroom(VirtualClock):
+    """A clock that knows for how long each who sleeps wanted to.
+
+    Attributes:
+        asleep: Seconds.
+    """
+
+    def __init__(self, now: float) -> None:
+        super().__init__(now)
+        self.asleep: list[float] = []
+
+    async def sleep(self, seconds: float) -> None:
+        self.asleep.append(seconds)
+        try:
+            await super().sleep(seconds)
+        finally:
+            self.asleep.remove(seconds)
+
+
 class Town:
     """A fleet in this process."""
 
     def __init__(self) -> None:
-        self.clock = VirtualClock(1_700_000_000.0)
+        self.clock = Bedroom(1_700_000_000.0)
         self.system = LocalSystem("f", None, self.clock)
 
     async def spawn(self, name: AgentId, *moves: Move, **fields: object) -> None:
@@ -49,12 +67,6 @@ class Town:
 
 @pytest.fixture
 async def town() -> AsyncGenerator[Town]:
-    async with opened() as town:
-        yield town
-
-
-@asynccontextmanager
-async def opened() -> AsyncGenerator[Town]:
     town = Town()
     await town.system.open()
     yield town
@@ -222,3 +234,13 @@ async def test_the_row_of_one_that_waits_says_for_whom_since_when_and_until_when
     assert (await town.row(ANA)).note == "waits for mail of bob or cyd since 22:13:20, until 22:18:20 UTC"
     await town.clock.advance(10)
     assert (await town.row(ANA)).note == "waits for mail since 22:13:30, until 22:18:30 UTC"
+
+
+async def test_the_timer_of_a_wait_that_was_ended_runs_no_longer(town: Town) -> None:
+    await town.spawn(ANA, wait("ana", seconds=3000), wait("user", seconds=2000))
+    await town.system.start(ANA, "Wait for yourself.", None)
+    await town.clock.advance(1)
+
+    assert [end.data["cause"] for end in await town.ended()] == ["knot"]
+    assert 2000 in town.clock.asleep
+    assert 3000 not in town.clock.asleep

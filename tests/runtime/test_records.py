@@ -421,7 +421,7 @@ def without(value: object, names: set[str]) -> object:
 def test_records_of_a_program_that_knew_neither_hops_nor_open_questions_are_read() -> None:
     answers = {"count": replace(mail("So it is."), hops=3, question=True)}
     happened = recorded(Tale((calls("count"), says("Done.")), letters=answers))
-    records = [*happened, snapshot_of(come_to(*happened))]
+    records: list[AgentRecord] = [*happened, snapshot_of(come_to(*happened))]
     later = {"hops", "question", "questions", "wrote", "chains"}
 
     earlier = [without(msgpack.unpackb(encode_record(record)[2:]), later) for record in records]

@@ -21,8 +21,10 @@ async def watched(town: Town) -> AsyncGenerator[WaitWatch]:
     """A watch over the town, which has looked once if somebody is reported to wait."""
     watch = WaitWatch(town.supervisor, town, town.clock)
     await town.clock.advance(0)
-    yield watch
-    await watch.aclose()
+    try:
+        yield watch
+    finally:
+        await watch.aclose()
 
 
 async def test_nobody_is_looked_at_while_nobody_waits() -> None:
