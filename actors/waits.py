@@ -58,5 +58,5 @@ class RayAgents:
             async with asyncio.timeout(PATIENCE):
                 return await self._post.ask(agent, lambda handle: call(cast("type[WaitHolder]", handle)))
         except (TimeoutError, FleetError) as error:
-            log.info("%s could not be asked about its wait: %s", agent, error or "it takes too long")
+            log.info("%s could not be asked about its wait: %s", agent, str(error) or "it takes too long")
             return None

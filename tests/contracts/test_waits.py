@@ -115,10 +115,9 @@ def talkative(other: str) -> ModelPreset:
             return self.writer.draft(turns, tools, before)
 
         async def call(self, draft: Draft, output: int, watch: Watcher | None = None) -> Reply:  # noqa: ARG002
-            last = draft.turns[-1]
+            head = re.search(r"\[Message (\S+) from", draft.turns[-1].content)
             said = Message(Role.ASSISTANT, "So far.")
-            if isinstance(last, Message):
-                head = re.search(r"\[Message (\S+) from", last.content)
+            if head or len(draft.turns) == 1:
                 asked = {"to": other, "body": "And then?", "reply_to": head[1] if head else ""}
                 said = Message(Role.ASSISTANT, "", (ToolCall("call_0", "send_message", json.dumps(asked)),))
             return Reply(said, Usage(9, 9), Finish.CALLS if said.calls else Finish.STOP, "r")
