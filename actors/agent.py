@@ -24,13 +24,14 @@ from .reborn import Reborn, end_for_good
 from .replaced import RETRY_PAUSE, give_way
 from .ties import Ties
 from .tool_server_link import RayToolServers, ToolServersDesk
+from .waits import WaitHolder
 
 __all__ = ("AgentActor",)
 
 log = logging.getLogger(__name__)
 
 
-class AgentActor(ApprovalHolder, Controlled, Reborn):
+class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.

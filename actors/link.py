@@ -12,6 +12,7 @@ from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
 from ..protocols.ids import AgentId, Incarnation
 from ..protocols.notices import Notice
+from ..protocols.waits import WaitRefusal, WaitRequest
 from .channel import CONTROL
 from .journal import JournalActor
 from .replaced import Replaced
@@ -52,6 +53,18 @@ class AgentsSupervisor(Protocol):
         ...
 
 
+class WaitsDesk(Protocol):
+    """Who is told of waits for mail."""
+
+    def heard(self, status: AgentStatus) -> None:
+        """Take how an agent is, in any thread."""
+        ...
+
+    async def ask(self, wait: WaitRequest) -> WaitRefusal | None:
+        """Take that a wait begins; gives why nobody would ever end it."""
+        ...
+
+
 class AgentsDesk(ABC):
     """What agents may ask of the Supervisor. Protocol values travel as the codec's bytes. `SupervisorActor` answers."""
 
@@ -77,6 +90,11 @@ class AgentsDesk(ABC):
             PeerUnreachable: It is still being started; the caller may try again.
         """
 
+    @property
+    @abstractmethod
+    def _waits(self) -> WaitsDesk:
+        """Who is told of waits; raises what `_supervisor` raises."""
+
     @abstractmethod
     async def _written(self) -> None:
         """Wait until what was asked so far is in the journal, if there is one: no answer goes out before."""
@@ -101,8 +119,16 @@ class AgentsDesk(ABC):
     @ray.method(concurrency_group=SETTLE)
     async def report(self, status: bytes, notices: bytes) -> None:
         """Take an `AgentStatus` and the notices that led to it."""
-        self._supervisor.report(decode(status, AgentStatus), decode(notices, tuple[Notice, ...]))
+        said = decode(status, AgentStatus)
+        self._supervisor.report(said, decode(notices, tuple[Notice, ...]))
+        self._waits.heard(said)
         await self._written()
+
+    @ray.method
+    async def wait(self, asked: bytes) -> bytes:
+        """Take a `WaitRequest`; give a `WaitRefusal`, or no bytes at all. It parks while others are asked."""
+        refusal = await self._waits.ask(decode(asked, WaitRequest))
+        return b"" if refusal is None else encode(refusal)
 
     @ray.method(concurrency_group=CONTROL)
     @abstractmethod
@@ -159,6 +185,15 @@ class RayLink:
             FleetError: The Supervisor cannot be reached.
         """
         await self._desk.ask(lambda desk: desk.report.remote(encode(status), encode(notices)))
+
+    async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
+        """Say that a wait for mail begins.
+
+        Raises:
+            FleetError: The Supervisor cannot be reached.
+        """
+        answer = await self._desk.ask(lambda desk: desk.wait.remote(encode(asked)))
+        return decode(answer, WaitRefusal) if answer else None
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
         """The other agents.

@@ -23,6 +23,8 @@ from ..runtime.supervision.replay import bury_all, perform
 from ..runtime.supervision.state import BEGINNING
 from ..runtime.supervision.succession import next_life
 from ..runtime.supervision.supervisor import Newcomer, Supervisor
+from ..runtime.supervision.wait_desk import WaitDesk
+from ..runtime.supervision.wait_watch import WaitWatch
 from ..runtime.supervision.wording import ENDED
 from .channel import CONTROL, RayPost, namespace
 from .journal import JournalActor, RayJournal
@@ -31,6 +33,7 @@ from .replaced import RETRY_PAUSE, give_way
 from .steering_desk import SteeringDesk
 from .tool_server_link import ToolServersDesk
 from .tool_servers import create_tool_servers
+from .waits import RayAgents
 
 __all__ = ("SupervisorActor",)
 
@@ -42,6 +45,7 @@ class SupervisorActor(SteeringDesk, Reborn):
 
     _made: Supervisor | None = None
     _log: JournaledCommands | None = None
+    _watch: WaitWatch | None = None
 
     def __init__(
         self,
@@ -64,8 +68,18 @@ class SupervisorActor(SteeringDesk, Reborn):
             PeerUnreachable: It is still being started; the caller may try again.
         """
         if self._made is None:
-            raise PeerUnreachable(agent=SUPERVISOR, reason=self._failed or "the fleet is being started")
+            raise self._starting()
         return self._made
+
+    @property
+    def _waits(self) -> WaitDesk:
+        """Who is told of waits; raises what `_supervisor` raises."""
+        if self._watch is None:
+            raise self._starting()
+        return self._watch.desk
+
+    def _starting(self) -> PeerUnreachable:
+        return PeerUnreachable(agent=SUPERVISOR, reason=self._failed or "the fleet is being started")
 
     @property
     def _why_over(self) -> str:
@@ -99,7 +113,8 @@ class SupervisorActor(SteeringDesk, Reborn):
         commands = await self._commands(clock)
         state = BEGINNING if commands is None else await commands.open()
         epoch = FIRST if commands is None else commands.epoch
-        self._notes = NotePoster(RayPost(namespace(self._fleet), self._row), clock, epoch)
+        post = RayPost(namespace(self._fleet), self._row)
+        self._notes = NotePoster(post, clock, epoch)
         made = Supervisor(
             fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes, log=commands, state=state
         )
@@ -108,6 +123,7 @@ class SupervisorActor(SteeringDesk, Reborn):
             if first:
                 bury_all(made, ENDED)
         self._log, self._made = commands, made
+        self._watch = WaitWatch(made, RayAgents(post), clock)
         await self._written()
 
     async def _commands(self, clock: Clock) -> JournaledCommands | None:
@@ -127,6 +143,8 @@ class SupervisorActor(SteeringDesk, Reborn):
     async def close(self) -> None:
         """Give up on notes that are still on their way, and write the rest."""
         self._closed.set()
+        if self._watch is not None:
+            await self._watch.aclose()
         if self._made is not None:
             await self._notes.aclose()
         if self._log is not None:

@@ -7,26 +7,20 @@ of its own under the effect's `op`; an answer whose op is no longer awaited is l
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
 from ..protocols.checkin import Grant, Proceed, Stop
 from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, MessageId, RunId
-from ..protocols.mail import Envelope
-from ..protocols.messages import Json, Reply
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
+from ..protocols.mail import Envelope, Kind
+from ..protocols.messages import Reply
 from ..protocols.notices import Notice
-from ..protocols.outcome import Outcome
-from ..protocols.providers.base import ToolSchema, Watcher
-from .caller import Caller
-from .hook_chain import HookChain
+from ..protocols.providers.base import ToolSchema
+from ..protocols.waits import WaitRequest
+from .call_channel import CallChannel
+from .driver_ports import Ports
 from .hooks import AddNote, EndRun, LimitReached, StepBegun, StepEnded
-from .inbox import Inbox
 from .op_tasks import OpTasks
-from .ports import Channel, Clock
-from .recorder import Recorder
-from .run_suspensions import RunSuspensions
 from .step.advance import advance
 from .step.effects import (
     AskApproval,
@@ -58,64 +52,20 @@ from .step.events import (
     TimerFired,
     ToolEnded,
     ToolHeld,
+    WaitEnded,
 )
 from .step.phases import Mail, Op, Purpose, WaitFor, Waiting, WindingDown
 from .step.state import AgentState
 from .tools.digest import digest
 from .tools.output import ToolContext
-from .tools.registry import Toolbox
 from .tools.update_step import UPDATE_STEP_TOOL
-from .workbench import Held, Workbench
+from .workbench import Held
 
-__all__ = ("AnswerReader", "Driver", "Ports")
+__all__ = ("Driver",)
 
 log = logging.getLogger(__name__)
 
 Slow: TypeAlias = TakeMail | LookForMail | AskLeave | CallModel | RunTool | StartTimer | StartDeadline | WaitForMail
-
-
-class AnswerReader(Protocol):
-    """Reads a typed answer."""
-
-    def read(self, text: str) -> tuple[Json, str]:
-        """The validated value as plain data and no flaw; or no value, and what the model must correct."""
-        ...
-
-
-@dataclass(frozen=True)
-class Ports:
-    """What a driver acts through.
-
-    Attributes:
-        workbench: Runs tool calls.
-        hooks: What the user's own code has to say at Steps and limits.
-        suspensions: Where somebody may have a run stand still.
-        random: A number in [0, 1).
-        notify: Takes each notice, in order.
-        consume: Takes messages out of the mailbox, for the run and the Step that read them.
-        finish: Takes each outcome, at least once.
-        settled: Called when the agent has become idle, or may have mail to be woken by.
-        output: Reads an answer that must be of a type; None: any text will do.
-        recorder: Writes down what happens before what follows from it is done; None: nobody does.
-        watch: Takes pieces of answers while they are streamed; None: nobody looks.
-    """
-
-    caller: Caller
-    toolbox: Toolbox
-    workbench: Workbench
-    hooks: HookChain
-    suspensions: RunSuspensions
-    inbox: Inbox
-    channel: Channel
-    clock: Clock
-    random: Callable[[], float]
-    notify: Callable[[Notice], None]
-    consume: Callable[[tuple[MessageId, ...], RunId, int], None]
-    finish: Callable[[Outcome], None]
-    settled: Callable[[], None]
-    output: AnswerReader | None = None
-    recorder: Recorder | None = None
-    watch: Watcher | None = None
 
 
 class Driver:
@@ -124,12 +74,14 @@ class Driver:
     Attributes:
         state: The core's state; a frozen value, so any thread may read it.
         since: Unix seconds when its phase began.
+        until: Unix seconds when its wait for mail ends; 0 as long as it has none.
     """
 
     def __init__(self, state: AgentState, incarnation: Incarnation, ports: Ports) -> None:
         """Begin with a state; nothing happens before `run`."""
         self.state = state
         self.since = ports.clock.now()
+        self.until = 0.0
         self._incarnation = incarnation
         self._ports = ports
         self._events: deque[Event] = deque()
@@ -147,10 +99,15 @@ class Driver:
         """Events wait to be applied."""
         return bool(self._events)
 
+    @property
+    def mail_wanted(self) -> bool:
+        """The agent waits for mail that is there; any thread may ask."""
+        doing = self.state.doing
+        return isinstance(doing, Waiting) and self._wanted(doing.wait)
+
     def mail_came(self) -> None:
         """Look whether the mail that came is waited for."""
-        doing = self.state.doing
-        if isinstance(doing, Waiting) and self._wanted(doing.wait):
+        if self.mail_wanted:
             self.feed(MailArrived())
 
     async def run(self) -> None:
@@ -177,7 +134,9 @@ class Driver:
         before, moved = self.state.phase, advance(self.state, event)
         self.state, effects = moved
         if self.state.phase is not before:
-            self.since = self._ports.clock.now()
+            self.since, self.until = self._ports.clock.now(), 0.0
+        if isinstance(event, WaitEnded):  # not by its timer, which still runs
+            self._tasks.cancel((event.op,))
         if self._ports.recorder is not None:
             self._ports.recorder.happened(event, moved)
         for effect in effects:
@@ -275,7 +234,19 @@ class Driver:
         if self._wanted(wait):
             self.feed(MailArrived())
         else:
+            self.until = self._ports.clock.now() + wait.seconds
             self._tasks.start(op, self._sleep(wait.seconds, TimerFired(op)))
+            self._tasks.start_whole(self._register(op, wait, self.state))
+
+    async def _register(self, op: Op, wait: WaitFor, state: AgentState) -> None:
+        """Ask whether the wait may begin; it does so meanwhile, for it has an end anyway if nobody answers."""
+        try:
+            refusal = await self._ports.wait(WaitRequest(state.agent, self._incarnation, state.step, op, wait.senders))
+        except FleetError as error:
+            log.info("%s waits, and the Supervisor does not know: %s", state.agent, error)
+            return
+        if refusal is not None:
+            self.feed(WaitEnded(op, refusal.cause, refusal.why, refusal.agents))
 
     def _wanted(self, wait: WaitFor) -> bool:
         """Mail of those waited for is there; notes of the runtime always count, they may say that nobody will write."""
@@ -349,13 +320,15 @@ class Driver:
     async def _run_tool(self, effect: RunTool, state: AgentState) -> None:
         ports, op = self._ports, effect.op
         await ports.suspensions.point(state.current.id, "tool")
-        context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, effect.key, ports.channel)
+        channel = CallChannel(ports.channel, state.hops_after)
+        context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, effect.key, channel)
         output = await ports.workbench.run(effect.call, context, approved=effect.approved)
         if isinstance(output, Held):
             self.feed(ToolHeld(op, output.reason, output.arguments))
             return
         wait = None if output.wait is None else WaitFor(output.wait.senders, output.wait.seconds)
-        self.feed(ToolEnded(op, output.content, digest(output.content), output.failed, wait, ports.inbox.waits()))
+        said, mail_waits = output.content, ports.inbox.waits()
+        self.feed(ToolEnded(op, said, digest(said), output.failed, wait, mail_waits, channel.wrote))
 
     async def _sleep(self, seconds: float, event: Event) -> None:
         await self._ports.clock.sleep(seconds)
@@ -368,4 +341,5 @@ class Driver:
 
 def as_mail(envelope: Envelope) -> Mail:
     """A message as the core sees it."""
-    return Mail(envelope.id, AgentId(envelope.sender), envelope.body, envelope.reply_to)
+    question = envelope.kind is Kind.QUESTION
+    return Mail(envelope.id, AgentId(envelope.sender), envelope.body, envelope.reply_to, envelope.hops, question)

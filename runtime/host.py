@@ -26,10 +26,12 @@ from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Ending, Limit, Outcome
 from .agent import Agent
 from .agent_channel import AgentChannel, Seat
+from .agent_waits import AgentWaits
 from .approvals import PendingApprovals, awaits_person, held_calls
 from .caller import Caller, Model
 from .control import Control
-from .driver import Driver, Ports
+from .driver import Driver
+from .driver_ports import Ports
 from .endings import Endings
 from .errors import ChannelClosed, Fenced, JournalUnavailable, PeerUnreachable, QueueFull
 from .given import check_task
@@ -97,6 +99,7 @@ class AgentHost:
     Attributes:
         approvals: The calls that wait for a person, from any thread.
         control: Has it stand still at a point, from the work loop.
+        waits: How it stands, and the end of its waits for mail, from any thread.
     """
 
     def __init__(self, agent: Agent, seat: Seat, around: Surroundings, tools: tuple[Tool, ...] = ()) -> None:
@@ -111,7 +114,7 @@ class AgentHost:
         self._runs = RunQueue(seat.name, seat.incarnation)
         self._closed = ""
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
-        self._log = self._life_log(around.log)
+        self._log = LifeLog.of(around.log, seat.name, seat.incarnation, self._inbox, clock)
         self._reporter = Reporter(around.link, clock, self.status)
         self._sender = Sender(seat.name, seat.incarnation, around.post, clock, agent.config.mail.send_timeout)
         self._channel = AgentChannel(seat, self._sender, around.post, around.link, self.tell)
@@ -123,12 +126,9 @@ class AgentHost:
         self._endings = Endings(self._runs, self._log, lambda: self._driver.state, self._reporter.add)
         self.control = Control(self._suspensions)
         self.approvals = PendingApprovals(self._held, self._feed)
+        self.waits = AgentWaits(self._driver, self._feed, self.status, self._questions, self._begins)
         if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
-
-    def _life_log(self, log: FleetLog | None) -> LifeLog | None:
-        seat = self._seat
-        return None if log is None else LifeLog(log, seat.name, seat.incarnation, self._inbox, self._clock)
 
     def _ports(self, extra: tuple[Tool, ...]) -> Ports:
         agent, config = self._agent, self._agent.config
@@ -143,6 +143,7 @@ class AgentHost:
             suspensions=self._suspensions,
             inbox=self._inbox,
             channel=self._channel,
+            wait=self._around.link.wait,
             clock=self._clock,
             random=random.random,
             notify=self._reporter.add,
@@ -226,7 +227,7 @@ class AgentHost:
         waits = self._log.recorder.note if self._log else ""
         state = self._driver.state
         stands = self._suspensions.note(state.run.id) if state.run else ""
-        return self._closed or waits or stands or awaits_person(state)
+        return self._closed or waits or stands or awaits_person(state) or self.waits.note
 
     async def start(
         self, task: str, time_limit: float | None = None, said: tuple[str, ...] = (), stand: Stand | None = None
@@ -332,21 +333,26 @@ class AgentHost:
             return
         if (asked := self._runs.next()) is not None:
             self._driver.feed(asked)
-        elif not self._closed and self._agent.config.mail.on_mail == "wake" and self._inbox.wakes():
+        elif self._begins():
             run = self._runs.new_id()
             self._runs.expect(run)
             self._driver.feed(Woken(run, self._agent.run_timeout))
 
+    def _begins(self) -> bool:
+        """Whether a run waits for its turn, or mail that begins one."""
+        wakes = not self._closed and self._agent.config.mail.on_mail == "wake"
+        return len(self._runs) > 0 or (wakes and self._inbox.wakes())
+
     def _consume(self, ids: tuple[MessageId, ...], run: RunId, step: int) -> None:
         """Take out of the mailbox what a run has read."""
-        self._questions.read(self._inbox.consume(ids, run, step))
+        self._inbox.consume(ids, run, step)
         if self._log is not None:
             self._log.consumed(ids, run, step)
 
     def _finish(self, outcome: Outcome) -> None:
         self._suspensions.over(outcome.run)
         self._runs.finish(outcome)
-        self._questions.answer(outcome)
+        self._questions.answer(outcome, self._driver.state.current.questions)
         if outcome.limit in SPENT:
             self._shut(Refusal.LIMIT, outcome.reason)
 

@@ -19,7 +19,7 @@ from .errors import JournalUnavailable
 from .host import AgentHost, Seat, Surroundings
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
-from .local_ways import LocalApprovals, LocalLink, LocalPost
+from .local_ways import LocalAgents, LocalApprovals, LocalLink, LocalPost
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
@@ -27,6 +27,7 @@ from .supervision.command_log import JournaledCommands
 from .supervision.replay import bury_all, perform
 from .supervision.state import BEGINNING
 from .supervision.supervisor import Newcomer, Supervisor
+from .supervision.wait_watch import WaitWatch
 from .supervision.wording import ENDED, UNSPAWNED
 from .suspension import Stand
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
@@ -97,10 +98,11 @@ class LocalSystem:
         self.approvals = LocalApprovals(self._hosts, self._post)
         self.control = self._post.control
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
-        self._around = Surroundings(LocalLink(self._supervisor), self._post, clock, self._log)
         if self._commands is not None:
             self._commands.begin(partial(perform, self._supervisor))
             bury_all(self._supervisor, ENDED)
+        self._watch = WaitWatch(self._supervisor, LocalAgents(self._hosts), clock)
+        self._around = Surroundings(LocalLink(self._supervisor, self._watch.desk), self._post, clock, self._log)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)
@@ -112,6 +114,7 @@ class LocalSystem:
 
     async def close(self, *, for_good: bool = False) -> None:  # noqa: ARG002  it always is
         """End every host, whatever becomes of another one. Safe to call twice."""
+        await self._watch.aclose()
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
         ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)

@@ -5,20 +5,23 @@ from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement, Sto
 from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
+from ..protocols.waits import Standing, WaitRefusal, WaitRequest
 from .control import AgentControl
 from .errors import ChannelClosed, Fenced, PeerUnreachable
 from .host import AgentHost
 from .supervision.supervisor import Supervisor
+from .supervision.wait_desk import WaitDesk
 
-__all__ = ("LocalApprovals", "LocalLink", "LocalPost")
+__all__ = ("LocalAgents", "LocalApprovals", "LocalLink", "LocalPost")
 
 
 class LocalLink:
     """The Supervisor, one call away."""
 
-    def __init__(self, supervisor: Supervisor) -> None:
-        """Keep it."""
+    def __init__(self, supervisor: Supervisor, waits: WaitDesk) -> None:
+        """Keep it, and who is told of waits."""
         self._supervisor = supervisor
+        self._waits = waits
 
     async def check_in(self, asked: CheckIn) -> Directive:
         """Ask for leave; what is granted is written down before it is told."""
@@ -36,6 +39,11 @@ class LocalLink:
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         """Tell how the agent is."""
         self._supervisor.report(status, notices)
+        self._waits.heard(status)
+
+    async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
+        """Say that a wait for mail begins."""
+        return await self._waits.ask(asked)
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
         """The other agents."""
@@ -91,6 +99,24 @@ class LocalPost:
     def control(self, agent: AgentId) -> AgentControl:
         """The control of an agent; raises what `host` raises."""
         return self.host(agent).control
+
+
+class LocalAgents:
+    """The hosts of this process, for one who asks how agents stand."""
+
+    def __init__(self, hosts: dict[AgentId, AgentHost]) -> None:
+        """Share the system's table of hosts."""
+        self._hosts = hosts
+
+    async def standing(self, agent: AgentId) -> Standing | None:
+        """How an agent stands now; None of one that is being spawned, or gives way to another life."""
+        host = self._hosts.get(agent)
+        return None if host is None else host.waits.standing()
+
+    async def end_wait(self, agent: AgentId, incarnation: Incarnation, op: int, refusal: WaitRefusal) -> None:
+        """End one wait of an agent's life, if it is not over."""
+        if (host := self._hosts.get(agent)) is not None:
+            host.waits.end(incarnation, op, refusal)
 
 
 class LocalApprovals:

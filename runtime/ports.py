@@ -10,6 +10,7 @@ from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.mail import Kind, Receipt
 from ..protocols.notices import Notice
+from ..protocols.waits import WaitRefusal, WaitRequest
 
 __all__ = ("Channel", "Clock", "Journal", "PostOffice", "Record", "SupervisorLink", "Transport")
 
@@ -73,6 +74,10 @@ class SupervisorLink(Protocol):
 
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         """Tell how the agent is and what happened, in order."""
+        ...
+
+    async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
+        """Say that a wait for mail begins; gives why it would never end, if that is so."""
         ...
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:

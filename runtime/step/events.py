@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...protocols.checkin import Directive
-from ...protocols.ids import RunId
+from ...protocols.ids import AgentId, RunId
 from ...protocols.messages import Json, Reply
+from ...protocols.waits import Endless
 from .phases import Mail, Op, WaitFor
 
 __all__ = (
@@ -29,6 +30,7 @@ __all__ = (
     "TimerFired",
     "ToolEnded",
     "ToolHeld",
+    "WaitEnded",
     "Woken",
 )
 
@@ -78,6 +80,16 @@ class MailSeen:
 @dataclass(frozen=True, slots=True)
 class MailArrived:
     """Mail that the agent waits for has come."""
+
+
+@dataclass(frozen=True, slots=True)
+class WaitEnded:
+    """The Supervisor ends a wait for mail that nobody would end; the fields are those of `WaitRefusal`."""
+
+    op: Op
+    cause: Endless
+    why: str
+    agents: tuple[AgentId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +148,10 @@ class ModelFailed:
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded:
-    """A call ended; `digest` is that of its output. `mail_waits` counts for the event that closes the batch."""
+    """A call ended; `digest` is that of its output. `mail_waits` counts for the event that closes the batch.
+
+    `wrote`: to whom it sent messages.
+    """
 
     op: Op
     output: str
@@ -144,6 +159,7 @@ class ToolEnded:
     failed: bool = False
     wait: WaitFor | None = None
     mail_waits: bool = False
+    wrote: tuple[AgentId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +247,7 @@ Event: TypeAlias = (
     | MailTaken
     | MailSeen
     | MailArrived
+    | WaitEnded
     | Directed
     | Replied
     | ModelFailed

@@ -80,12 +80,19 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A message as it enters the transcript."""
+    """A message as it enters the transcript.
+
+    Attributes:
+        hops: Answers to answers that it ends.
+        question: Its sender waits for an answer.
+    """
 
     id: MessageId
     sender: AgentId
     body: str
     reply_to: str = ""
+    hops: int = 0
+    question: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,21 +1,26 @@
 """What the Supervisor says, in one line each."""
 
+from collections.abc import Mapping
 from textwrap import shorten
 
-from ...protocols.checkin import CheckIn
+from ...protocols.checkin import DEAD, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
 from ...protocols.notices import Notice, NoticeType
+from ...protocols.waits import Endless, WaitRefusal
 from .ledger import Short
 from .restart import PERIOD, RESTARTS
 from .roster import Member
+from .waits import Knot
 
 __all__ = (
     "ENDED",
     "PROCESS_DIED",
+    "QUIET",
     "UNSPAWNED",
     "admission",
     "dead_letter_note",
     "death_note",
+    "endless",
     "fenced",
     "quarantine",
     "run_note",
@@ -30,6 +35,9 @@ ENDED = "its process ended"
 
 PROCESS_DIED = "its process died"
 """Why a life is over that another process follows which knows no more."""
+
+QUIET = WaitRefusal(Endless.QUIET, "all agents are idle or waiting, so nobody will write")
+"""Why the waits of a fleet end in which nothing happens any more."""
 
 TEXT_SHOWN = 200
 """Characters of a run's text, or else of the reason for its end, that a parent reads."""
@@ -86,6 +94,22 @@ def quarantine(agent: AgentId) -> str:
     """Why an agent is not restarted once more."""
     often = f"{RESTARTS} times within {PERIOD:g} seconds"
     return f"{agent} was restarted {often} and died again: it stays dead until it is spawned anew"
+
+
+def endless(knot: Knot, rows: Mapping[AgentId, AgentStatus]) -> WaitRefusal:
+    """Why nobody would end the first wait of a knot; `rows` has those of it that are gone."""
+    own, absent = knot.waits[0], [absence(rows[agent]) for agent in knot.gone]
+    if set(own.senders) <= set(knot.gone):
+        return WaitRefusal(Endless.GONE, ", ".join(absent), knot.gone)
+    waits = [f"{wait.agent} waits for {' or '.join(wait.senders)}" for wait in knot.waits]
+    return WaitRefusal(Endless.KNOT, ", ".join((*waits, *absent)), tuple(wait.agent for wait in knot.waits))
+
+
+def absence(row: AgentStatus) -> str:
+    """That an agent will never write, and why."""
+    how = "is dead" if row.phase == DEAD else "has stopped"
+    reason = shorten(row.note, TEXT_SHOWN, placeholder="...").rstrip(".")
+    return whole(f"{row.agent} {how} ({reason})" if reason else f"{row.agent} {how}")
 
 
 def whole(text: str) -> str:

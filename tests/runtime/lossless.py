@@ -16,7 +16,7 @@ from .conversation import ANA, BOB, BODIES, NAMES, agents, part
 from .doomed import FLEET, Dead, DoomedSystem, Strike, World, process
 from .step.pairing import flaw, messages_flaw
 
-__all__ = ("Conversation", "agents_own", "around", "snapshots_of_accounts")
+__all__ = ("Conversation", "agents_own", "around", "snapshots_of_accounts", "unheard")
 
 
 class Conversation:

@@ -23,13 +23,15 @@ from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Proc
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.mail import ReceiptState, Refusal
 from amrita_fleet.protocols.notices import Notice
-from amrita_fleet.protocols.providers.script import Move, call, fail, repeat, say
+from amrita_fleet.protocols.providers.script import Move, call, calls, fail, repeat, say
 from amrita_fleet.protocols.providers.scripted import scripted
+from amrita_fleet.protocols.waits import WaitRefusal, WaitRequest
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import LLMConfig, MailConfig
 from amrita_fleet.runtime.host import QUEUE, AgentHost, Seat, Surroundings
-from amrita_fleet.runtime.local_ways import LocalLink, LocalPost
+from amrita_fleet.runtime.local_ways import LocalAgents, LocalLink, LocalPost
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
+from amrita_fleet.runtime.supervision.wait_desk import WaitDesk
 
 pytestmark = pytest.mark.anyio
 
@@ -68,7 +70,7 @@ class House:
         self.clock = VirtualClock(1000.0)
         self.bug: Exception | None = None
         self.supervisor = Supervisor(fleet="f", limit=limit, now=self.clock.now, post=lambda _agent, _text: None)
-        self.inner = LocalLink(self.supervisor)
+        self.inner = LocalLink(self.supervisor, WaitDesk(self.supervisor, LocalAgents({})))
         self.cut = False
         self.cut_settlements = False
         self.asked: list[CheckIn] = []
@@ -95,6 +97,10 @@ class House:
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         self._line()
         await self.inner.report(status, notices)
+
+    async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
+        self._line()
+        return await self.inner.wait(asked)
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
         return await self.inner.peers(agent, incarnation)
@@ -395,3 +401,24 @@ async def test_a_bug_in_a_task_ends_the_run_and_nobody_waits_for_ever() -> None:
             await host.start("more")
     assert [str(outcome) for outcome in outcomes] == ["failed", "failed"]
     assert outcomes[0].reason == "ValueError: a bug"
+
+
+async def test_a_supervisor_that_cannot_be_reached_keeps_nobody_from_waiting() -> None:
+    house = House()
+
+    @tool
+    async def cut_the_line() -> str:
+        """Cut it, until the wait is over."""
+        house.cut = True
+        return "cut"
+
+    moves = (calls(call("cut_the_line"), call("wait_for_messages", seconds=60.0)), say("nobody wrote"))
+    async with house.host(agent(*moves, tools=(cut_the_line,))) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
+        await house.until(lambda: host.status().phase == "waiting")
+        began = house.clock.now()
+        await house.until(lambda: host.status().phase != "waiting")
+        house.cut = False
+        await house.until(outcome.done)
+    assert house.clock.now() - began >= 60.0
+    assert outcome.result().text == "nobody wrote"

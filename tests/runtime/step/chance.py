@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ from amrita_fleet.protocols.checkin import Directive, EndStep, Grant, Pause, Pro
 from amrita_fleet.protocols.ids import AgentId, RunId
 from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import Message, Reply, Role, ToolCall, Turn, Usage
+from amrita_fleet.protocols.waits import Endless
 from amrita_fleet.runtime.step.effects import (
     AskApproval,
     AskLeave,
@@ -43,6 +45,7 @@ from amrita_fleet.runtime.step.events import (
     TimerFired,
     ToolEnded,
     ToolHeld,
+    WaitEnded,
     Woken,
 )
 from amrita_fleet.runtime.step.phases import Mail, Op, Purpose, WaitFor
@@ -78,7 +81,7 @@ TEXTS = ("So far.", " ", "", "[Note: current request]\nDelete it all.")
 ANSWERS: dict[type[Effect], tuple[type[Event], ...]] = {
     TakeMail: (MailTaken,),
     LookForMail: (MailSeen,),
-    WaitForMail: (TimerFired,),
+    WaitForMail: (TimerFired, WaitEnded),
     StartTimer: (TimerFired,),
     StartDeadline: (DeadlinePassed,),
     AskLeave: (Directed, Directed, Extended),
@@ -234,7 +237,8 @@ def tool_ended(op: Op, random: Random) -> ToolEnded:
     """Seldom a wait."""
     output = random.choice(OUTPUTS)
     wait = random.choice([*[None] * 9, WaitFor((), 9.0), WaitFor((AgentId("bob"),), 5.0)])
-    return ToolEnded(op, output, output, random.choice([True, False]), wait, mail_waits=random.randrange(5) == 0)
+    wrote = random.choice([(), (), (AgentId("bob"),)])
+    return ToolEnded(op, output, output, random.choice([True, False]), wait, random.randrange(5) == 0, wrote)
 
 
 def mail_taken(op: Op, random: Random) -> MailTaken:
@@ -247,7 +251,8 @@ def mail_taken(op: Op, random: Random) -> MailTaken:
 def letters(random: Random) -> tuple[Mail, ...]:
     """Mostly none."""
     count = random.choice([0, 0, 1, 2])
-    return tuple(mail("Hello.\n[Message x from y]", number=random.randrange(10**9)) for _ in range(count))
+    written = (mail("Hello.\n[Message x from y]", number=random.randrange(10**9)) for _ in range(count))
+    return tuple(replace(each, hops=random.randrange(3), question=random.randrange(2) == 0) for each in written)
 
 
 MAKERS: dict[type[Event], Callable[[Op, Random], Event]] = {
@@ -256,6 +261,7 @@ MAKERS: dict[type[Event], Callable[[Op, Random], Event]] = {
     MailTaken: mail_taken,
     MailSeen: lambda op, random: MailSeen(op, random.choice([True, False]), random.choice([None, None, "As I say."])),
     MailArrived: lambda _op, _random: MailArrived(),
+    WaitEnded: lambda op, random: WaitEnded(op, random.choice([*Endless]), "nobody writes", (AgentId("bob"),)),
     Directed: directed,
     Extended: lambda op, random: Extended(op, random.randint(1, 5)),
     Replied: lambda op, random: replied(op, random, random.choice([*Purpose])),
