@@ -11,7 +11,6 @@ The life of a host:
 """
 
 import asyncio
-import logging
 import os
 import random
 from collections.abc import Callable
@@ -19,11 +18,10 @@ from dataclasses import dataclass
 
 from ..protocols.approval import Approval
 from ..protocols.checkin import AgentStatus
-from ..protocols.errors import FleetError
 from ..protocols.ids import MessageId, RunId
 from ..protocols.mail import Receipt, Refusal
 from ..protocols.notices import Notice, NoticeType
-from ..protocols.outcome import Ending, Limit, Outcome
+from ..protocols.outcome import Limit, Outcome
 from .agent import Agent
 from .agent_channel import AgentChannel, Seat
 from .approvals import PendingApprovals, awaits_person, held_calls
@@ -31,11 +29,12 @@ from .caller import Caller, Model
 from .control import Control
 from .driver import Driver, Ports
 from .endings import Endings
-from .errors import ChannelClosed, Fenced, JournalUnavailable, PeerUnreachable, QueueFull
+from .errors import ChannelClosed, Fenced, PeerUnreachable, QueueFull
 from .given import check_task
 from .hook_chain import HookChain
 from .inbox import Inbox
 from .journal.fleet_log import FleetLog
+from .life_end import LifeEnd
 from .life_log import LifeLog
 from .ports import Clock, PostOffice, SupervisorLink
 from .questions import Questions
@@ -52,17 +51,13 @@ from .tools.executor import Executor
 from .tools.registry import Toolbox
 from .tools.tool import Tool
 from .whole import WholeWork
+from .work_loop import WorkLoop
 from .workbench import Workbench
 
 __all__ = ("AgentHost", "Seat", "Surroundings")
 
-log = logging.getLogger(__name__)
-
 QUEUE = 64
 """Runs that may wait for their turn."""
-
-CLOSED = "the fleet is closed"
-LEFT = "the fleet is closed; what is unfinished goes on when it is opened again"
 
 SPENT = (Limit.TOKENS, Limit.FLEET_TOKENS)
 """Limits after which an agent can make no more model calls."""
@@ -105,11 +100,10 @@ class AgentHost:
         self._seat = seat
         self._around = around
         self._clock = clock = around.clock
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = WorkLoop()
         self._driving: asyncio.Task[None] | None = None
         self._work = WholeWork()
         self._runs = RunQueue(seat.name, seat.incarnation)
-        self._closed = ""
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
         self._log = self._life_log(around.log)
         self._reporter = Reporter(around.link, clock, self.status)
@@ -120,7 +114,7 @@ class AgentHost:
         self._caller = Caller(seat.name, seat.incarnation, models, around.link, agent.config.wind_down.input_bytes)
         state = AgentState.begin(seat.name, agent.rules)
         self._driver = Driver(state, seat.incarnation, self._ports(tools))
-        self._endings = Endings(self._runs, self._log, lambda: self._driver.state, self._reporter.add)
+        self._end = self._life_end()
         self.control = Control(self._suspensions)
         self.approvals = PendingApprovals(self._held, self._feed)
         if agent.config.mail.on_mail == "refuse":
@@ -129,6 +123,19 @@ class AgentHost:
     def _life_log(self, log: FleetLog | None) -> LifeLog | None:
         seat = self._seat
         return None if log is None else LifeLog(log, seat.name, seat.incarnation, self._inbox, self._clock)
+
+    def _life_end(self) -> LifeEnd:
+        endings = Endings(self._runs, self._log, lambda: self._driver.state, self._reporter.add)
+        return LifeEnd(
+            self._seat.name,
+            self._loop,
+            self._inbox,
+            self._runs,
+            self._suspensions,
+            endings,
+            self._log,
+            self._around.superseded,
+        )
 
     def _ports(self, extra: tuple[Tool, ...]) -> Ports:
         agent, config = self._agent, self._agent.config
@@ -161,10 +168,10 @@ class AgentHost:
             JournalUnavailable: The journal cannot be reached.
             RecordInvalid: What is written of an earlier life cannot be read.
         """
-        self._loop = asyncio.get_running_loop()
+        self._loop.bind()
         await self._restore()
-        self._driving = self._loop.create_task(self._driver.run())
-        self._driving.add_done_callback(self._driver_ended)
+        self._driving = asyncio.create_task(self._driver.run())
+        self._driving.add_done_callback(self._end.driver_ended)
         self.tell(NoticeType.AGENT, "ready", f"ready (pid {os.getpid()})")
         await self._reporter.flush()
         self._look_at_mail()  # what came before there was a loop to wake
@@ -191,8 +198,7 @@ class AgentHost:
         try:
             return await self._log.deliver(batch)
         except Fenced as error:
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._give_way, error)
+            self._loop.soon(self._end.give_way, error)
             raise PeerUnreachable(agent=self._seat.name, reason=str(error)) from error
 
     def receipt(self, message: MessageId) -> Receipt | None:
@@ -207,7 +213,7 @@ class AgentHost:
         return AgentStatus(
             agent=self._seat.name,
             incarnation=self._seat.incarnation,
-            phase="stopped" if over or (self._closed and state.phase is Phase.IDLE) else state.phase,
+            phase="stopped" if over or (self._end.reason and state.phase is Phase.IDLE) else state.phase,
             since=self._driver.since,
             run=state.run.id if state.run and not over else None,
             step=state.step,
@@ -226,7 +232,7 @@ class AgentHost:
         waits = self._log.recorder.note if self._log else ""
         state = self._driver.state
         stands = self._suspensions.note(state.run.id) if state.run else ""
-        return self._closed or waits or stands or awaits_person(state)
+        return self._end.reason or waits or stands or awaits_person(state)
 
     async def start(
         self, task: str, time_limit: float | None = None, said: tuple[str, ...] = (), stand: Stand | None = None
@@ -241,8 +247,8 @@ class AgentHost:
             JournalUnavailable: The fleet was closed meanwhile; whether the run was accepted is unknown.
         """
         check_task(task, time_limit, said)
-        if self._closed:
-            raise ChannelClosed(agent=self._seat.name, reason=self._closed)
+        if self._end.reason:
+            raise ChannelClosed(agent=self._seat.name, reason=self._end.reason)
         if len(self._runs) >= QUEUE:
             raise QueueFull(agent=self._seat.name, limit=QUEUE)
         limit = self._agent.run_timeout if time_limit is None else time_limit
@@ -258,8 +264,8 @@ class AgentHost:
             try:
                 await self._log.queued(asked)
             except Fenced as error:
-                self._give_way(error)
-                raise PeerUnreachable(agent=self._seat.name, reason=self._closed) from error
+                self._end.give_way(error)
+                raise PeerUnreachable(agent=self._seat.name, reason=self._end.reason) from error
         self._runs.put(asked)
         self._settled()
         return asked.run
@@ -274,7 +280,7 @@ class AgentHost:
 
     def stop(self, reason: str) -> None:
         """Stop for good, from any thread: mail is refused from now on, the run ends."""
-        self._shut(Refusal.STOPPED, reason)
+        self._end.shut(Refusal.STOPPED, reason)
         self._feed(Stopped(reason))
 
     def pause(self, reason: str) -> None:
@@ -290,10 +296,7 @@ class AgentHost:
 
         With a journal nothing is ended for good: runs and mail are the next life's.
         """
-        if self._log is None:
-            self._shut(Refusal.CLOSED, CLOSED)
-        else:
-            await self._leave(self._log)
+        await self._end.close()
         if self._driving is not None:
             self._driving.cancel()
             await asyncio.gather(self._driving, return_exceptions=True)
@@ -315,12 +318,10 @@ class AgentHost:
         return () if over else held_calls(self._driver.state, self._driver.since)
 
     def _feed(self, event: Event) -> None:
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._driver.feed, event)
+        self._loop.soon(self._driver.feed, event)
 
     def _mail_came(self) -> None:
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._look_at_mail)
+        self._loop.soon(self._look_at_mail)
 
     def _look_at_mail(self) -> None:
         self._driver.mail_came()
@@ -332,7 +333,7 @@ class AgentHost:
             return
         if (asked := self._runs.next()) is not None:
             self._driver.feed(asked)
-        elif not self._closed and self._agent.config.mail.on_mail == "wake" and self._inbox.wakes():
+        elif not self._end.reason and self._agent.config.mail.on_mail == "wake" and self._inbox.wakes():
             run = self._runs.new_id()
             self._runs.expect(run)
             self._driver.feed(Woken(run, self._agent.run_timeout))
@@ -348,47 +349,4 @@ class AgentHost:
         self._runs.finish(outcome)
         self._questions.answer(outcome)
         if outcome.limit in SPENT:
-            self._shut(Refusal.LIMIT, outcome.reason)
-
-    def _shut(self, refusal: Refusal, reason: str) -> None:
-        """Refuse mail from now on; what was accepted and never consumed becomes dead letters."""
-        if self._closed:
-            return
-        self._closed = reason
-        dead = self._inbox.close(refusal)
-        if self._loop is None or self._loop.is_closed():
-            return
-        self._loop.call_soon_threadsafe(self._endings.waiting, dead, refusal, reason)
-        self._loop.call_soon_threadsafe(self._suspensions.close, reason)
-
-    async def _leave(self, log: LifeLog) -> None:
-        """Leave what is unfinished to the next life; what was ended for good is written first, if it can be."""
-        await self._endings.written()
-        self._hand_over(log, ChannelClosed(agent=self._seat.name, reason=LEFT), self._closed or CLOSED)
-
-    def _driver_ended(self, task: "asyncio.Task[None]") -> None:
-        """A driver that ended by itself met a bug: its run is over, and nobody waits for ever."""
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, Fenced):
-            self._give_way(error)
-            return
-        if self._closed and isinstance(error, JournalUnavailable):  # it waited there when its life ended
-            return
-        reason = f"{type(error).__name__}: {error}" if error else CLOSED
-        if error is not None:
-            log.error("the driver of %s failed", self._seat.name, exc_info=error)
-            self._shut(Refusal.CLOSED, reason)
-        for run in self._runs.unfinished():
-            self._endings.run(run, Ending.FAILED if error else Ending.STOPPED, reason)
-
-    def _give_way(self, error: Fenced) -> None:
-        """Another life has begun: it has this one's runs and mail, and this one does and says nothing more."""
-        if self._log is not None:
-            self._hand_over(self._log, PeerUnreachable(agent=self._seat.name, reason=str(error)), str(error))
-        self._around.superseded(str(error))
-
-    def _hand_over(self, log: LifeLog, error: FleetError, reason: str) -> None:
-        self._closed = reason
-        log.close(reason)
-        self._suspensions.close(reason)
-        self._runs.give_up(error)
+            self._end.shut(Refusal.LIMIT, outcome.reason)
