@@ -44,7 +44,8 @@ class Ties(NamedTuple):
         """The ports of a host, in this process."""
         link = RayLink(Replaced(self.desk, SUPERVISOR, self.fleet, again=self.journal is not None))
         log = None if self.journal is None else FleetLog(RayJournal(self.journal, self.fleet), self.fleet)
-        return Surroundings(link, RayPost(namespace(self.fleet), link.find), SystemClock(), log, give_way)
+        post = RayPost(namespace(self.fleet), link.find)
+        return Surroundings(link, post, SystemClock(), log, give_way, leased=self.journal is not None)
 
 
 class AgentActor(ApprovalHolder, Controlled):
@@ -63,6 +64,7 @@ class AgentActor(ApprovalHolder, Controlled):
         self._seat = seat
         self._ties = ties
         self._closed = asyncio.Event()
+        self._draining = False
 
     @ray.method(concurrency_group=CONTROL)
     async def node(self) -> str:
@@ -80,6 +82,8 @@ class AgentActor(ApprovalHolder, Controlled):
         tools = () if servers is None else await self._served(servers)
         host = AgentHost(self._agent, self._seat, self._ties.surroundings(), tools)
         try:
+            if self._draining:
+                await host.drain()
             await host.open()
         except BaseException:
             await host.close()
@@ -121,6 +125,13 @@ class AgentActor(ApprovalHolder, Controlled):
             self._living.resume()
         else:
             self._living.pause(reason)
+
+    @ray.method
+    async def drain(self) -> None:
+        """Begin nothing new, and wait until it stands at a boundary; one that does not live yet will stand there."""
+        self._draining = True
+        if self._host is not None:
+            await self._host.drain()
 
     @ray.method
     async def close(self) -> None:

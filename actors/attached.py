@@ -7,6 +7,7 @@ from anyio import to_thread
 from ray.util import list_named_actors
 
 from ..protocols.ids import SUPERVISOR
+from ..runtime.draining import drain_nobody
 from ..runtime.errors import SystemUnavailable
 from ..runtime.system import Progress, SpawnOrder
 from .channel import NAMESPACE, namespace
@@ -29,6 +30,7 @@ class AttachedSystem(Steering):
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else the one that runs on this machine.
         """
         self.fleet = fleet or ""
+        self.drain = drain_nobody
         self._address = choose(address, RUNNING)
         self._opened = False
 

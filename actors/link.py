@@ -12,6 +12,7 @@ from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
 from ..protocols.ids import AgentId, Incarnation
 from ..protocols.notices import Notice
+from ..runtime.lease import is_latest
 from .channel import CONTROL
 from .journal import JournalActor
 from .replaced import Replaced
@@ -138,6 +139,14 @@ class RayLink:
             FleetError: The Supervisor cannot be reached.
         """
         await self._desk.ask(lambda desk: desk.report.remote(encode(status), encode(notices)))
+
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        """Whether this life is the latest.
+
+        Raises:
+            FleetError: The Supervisor cannot be reached.
+        """
+        return is_latest(await self.find(agent), incarnation)
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
         """The other agents.

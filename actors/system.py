@@ -16,9 +16,11 @@ from ray.exceptions import RayError
 from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode
 from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
-from ..runtime.errors import JournalUnavailable, NameTaken, SystemUnavailable
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
+from ..protocols.outcome import Ending, Outcome
+from ..runtime.errors import ChannelClosed, FleetClosed, JournalUnavailable, NameTaken, SystemUnavailable
 from ..runtime.host import Seat
+from ..runtime.life_end import CLOSED
 from ..runtime.ports import Journal
 from ..runtime.supervision.supervisor import Newcomer
 from ..runtime.supervision.wording import UNSPAWNED
@@ -26,6 +28,7 @@ from ..runtime.system import Progress, SpawnOrder
 from .agent import AgentActor, Ties
 from .attached import AttachedSystem
 from .connection import LOCAL, choose, connection
+from .draining import RayDrain
 from .journal import JOURNAL, JournalActor, JournalPlace, journal_place
 from .keeping import Kept
 from .lifecycle import RETRY_PAUSE, create_agent, create_journal, create_supervisor, death_of, end_all, kill, ready
@@ -83,6 +86,7 @@ class RaySystem(Steering):
             await to_thread.run_sync(connection().leave)
             raise
         self._reach(self.fleet, self._desk.way)
+        self.drain = self._drain = RayDrain(self._actors, self._desk.way)
         self._opened = True
 
     async def close(self) -> None:
@@ -126,6 +130,7 @@ class RaySystem(Steering):
             ToolServerFailed: An MCP server of an agent cannot be used.
             PeerUnreachable: The Supervisor does not answer now.
             JournalUnavailable: The journal cannot be reached.
+            FleetClosed: The system is being closed.
         """
         for agent in {id(order.agent): order.agent for order in orders}.values():
             check_picklable(agent, "agent")
@@ -139,6 +144,19 @@ class RaySystem(Steering):
         except BaseException:
             await self._undo(seats)
             raise
+
+    async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
+        """Wait for the end of a run; see `System`.
+
+        An agent that was killed, because a tool blocked it when the fleet was closed, cannot say how its run ended.
+        """
+        opened = self._opened
+        try:
+            return await super().outcome(agent, run)
+        except ChannelClosed:
+            if not opened or self._opened or self._journal is not None:
+                raise
+            return Outcome(run, agent, Ending.STOPPED, "", reason=CLOSED)
 
     async def _places(self, count: int) -> tuple[list[Node], Iterator[Place]]:
         """The cluster's nodes, and where on them further agents go.
@@ -190,6 +208,8 @@ class RaySystem(Steering):
             await asyncio.gather(*births, return_exceptions=True)
 
     async def _bring_to_life(self, seat: Seat, order: SpawnOrder, place: Place) -> None:
+        if self._drain.begun:
+            raise FleetClosed(fleet=self.fleet, stage="closed")
         actor = await self._make(seat, order, place)
         await ready(self._begin(seat, order, actor), seat.name)
         if self._journal is not None:
@@ -255,6 +275,8 @@ class RaySystem(Steering):
 
     async def _revive(self, seat: Seat, order: SpawnOrder) -> None:
         """Begin the next life, on any node that has room for it; waits until there is one."""
+        if self._drain.begun:  # it is begun when the fleet is opened again
+            return
         where = await self._room(seat.name)
         life = await self._admit_again(seat, order)
         following = Seat(order.name, life, order.parent)

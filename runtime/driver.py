@@ -24,9 +24,10 @@ from .hook_chain import HookChain
 from .hooks import AddNote, EndRun, LimitReached, StepBegun, StepEnded
 from .inbox import Inbox
 from .op_tasks import OpTasks
+from .points import Points
 from .ports import Channel, Clock
 from .recorder import Recorder
-from .run_suspensions import RunSuspensions
+from .run_suspensions import BOUNDARY, MODEL, TOOL
 from .step.advance import advance
 from .step.effects import (
     AskApproval,
@@ -89,7 +90,7 @@ class Ports:
     Attributes:
         workbench: Runs tool calls.
         hooks: What the user's own code has to say at Steps and limits.
-        suspensions: Where somebody may have a run stand still.
+        points: Where the agent may stand still.
         random: A number in [0, 1).
         notify: Takes each notice, in order.
         consume: Takes messages out of the mailbox, for the run and the Step that read them.
@@ -104,7 +105,7 @@ class Ports:
     toolbox: Toolbox
     workbench: Workbench
     hooks: HookChain
-    suspensions: RunSuspensions
+    points: Points
     inbox: Inbox
     channel: Channel
     clock: Clock
@@ -144,7 +145,7 @@ class Driver:
 
     @property
     def busy(self) -> bool:
-        """Events wait to be applied."""
+        """Events wait to be applied, or what follows from one to be done."""
         return bool(self._events)
 
     def mail_came(self) -> None:
@@ -164,7 +165,8 @@ class Driver:
                 await self._new.wait()
                 self._new.clear()
                 while self._events:
-                    await self._apply(self._events.popleft())
+                    await self._apply(self._events[0])
+                    self._events.popleft()
                 if self._bug is not None:
                     raise self._bug
                 self._ports.settled()
@@ -248,8 +250,8 @@ class Driver:
 
     @property
     def _asked(self) -> bool:
-        """Whether somebody asked this run to stand still."""
-        return self._ports.suspensions.asked(self.state.current.id)
+        """Whether there is a reason to stand still."""
+        return self._ports.points.asked(self.state.current.id)
 
     def _mail(self, size: int) -> tuple[Mail, ...]:
         return tuple(as_mail(envelope) for envelope in self._ports.inbox.take(size))
@@ -257,7 +259,7 @@ class Driver:
     async def _enter(self, effect: TakeMail, state: AgentState) -> None:
         """A boundary at which somebody may have the agent stand, and hooks have a say."""
         ports, run = self._ports, state.current
-        await ports.suspensions.point(run.id, "boundary")
+        await ports.points.point(run.id, BOUNDARY)
         begins = StepBegun(agent=state.agent, run=run.id, step=state.step, node=run.node or "")
         said = await ports.hooks.before_step(begins)
         notes = (said.text,) if isinstance(said, AddNote) else ()
@@ -292,7 +294,7 @@ class Driver:
 
     async def _before_leave(self, effect: AskLeave, state: AgentState) -> None:
         """What comes before leave is asked for: somebody may have the agent stand, and a hook may extend a limit."""
-        await self._ports.suspensions.point(state.current.id, "model")
+        await self._ports.points.point(state.current.id, MODEL)
         doing = effect.doing
         if effect.first and isinstance(doing, WindingDown) and doing.limit is not None:
             reached = LimitReached(
@@ -348,14 +350,15 @@ class Driver:
 
     async def _run_tool(self, effect: RunTool, state: AgentState) -> None:
         ports, op = self._ports, effect.op
-        await ports.suspensions.point(state.current.id, "tool")
+        await ports.points.point(state.current.id, TOOL)
         context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, effect.key, ports.channel)
         output = await ports.workbench.run(effect.call, context, approved=effect.approved)
         if isinstance(output, Held):
             self.feed(ToolHeld(op, output.reason, output.arguments))
             return
         wait = None if output.wait is None else WaitFor(output.wait.senders, output.wait.seconds)
-        self.feed(ToolEnded(op, output.content, digest(output.content), output.failed, wait, ports.inbox.waits()))
+        leaves = ports.inbox.waits() or ports.points.draining  # mail ends a Step after the round, and so does a drain
+        self.feed(ToolEnded(op, output.content, digest(output.content), output.failed, wait, leaves))
 
     async def _sleep(self, seconds: float, event: Event) -> None:
         await self._ports.clock.sleep(seconds)

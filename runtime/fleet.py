@@ -1,5 +1,6 @@
 """A fleet of agents: spawn, run, message, watch, stop."""
 
+import asyncio
 import secrets
 from collections.abc import Iterable
 from pathlib import Path
@@ -8,13 +9,15 @@ from typing import Literal, NoReturn, Self
 
 from ..protocols.ids import AgentId
 from .agent import Agent, TokenLimit, limit_of
+from .closing import DRAIN_GRACE, Closing
 from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
-from .given import check_fleet_name, check_kind, check_text
+from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .ports import Journal
 from .streaming import StreamBridges
 from .supervision.roster import check_name
 from .system import Progress, SpawnOrder, load_system
+from .termination import termination
 
 __all__ = ("AgentRef", "Fleet", "Helm")
 
@@ -26,8 +29,11 @@ def unheard(_ready: int, _ordered: int) -> None:
 class Fleet(Helm):
     """Agents that share a Supervisor, a token limit and a name space.
 
-    Use it as `async with Fleet(...) as fleet:`; leaving ends every agent. On Ray (the default) it starts a local
-    cluster, or joins the one that `RAY_ADDRESS` or `address` names.
+    Use it as `async with Fleet(...) as fleet:`; leaving lets every agent go on to its next boundary, then ends it. On
+    Ray (the default) it starts a local cluster, or joins the one that `RAY_ADDRESS` or `address` names.
+
+    In the main thread SIGTERM cancels the task that entered it, as Ctrl-C does, unless the program handles that signal
+    itself; once that task is over, the process ends by the signal. A fleet that was joined is left out of this.
     """
 
     def __init__(
@@ -62,6 +68,9 @@ class Fleet(Helm):
         check_text("address", "" if address is None else address)
         self.name = name or ("" if attach else f"fleet-{secrets.token_hex(3)}")
         self._bridges = StreamBridges()
+        self._closing = Closing(self._drain, self._end)
+        self._owned = not attach
+        self._terminable: asyncio.Task[object] | None = None
         self._made = load_system(system, self.name, tokens_of(limit), address, journal, attach=attach)
 
     def __enter__(self) -> NoReturn:
@@ -80,7 +89,13 @@ class Fleet(Helm):
         """
         if self._stage != "new":
             raise FleetClosed(fleet=self.name, stage=self._stage)
-        await self._made.open()
+        self._terminable = termination().watch() if self._owned else None
+        try:
+            await self._made.open()
+            termination().renew()
+        except BaseException:
+            termination().release(self._terminable)
+            raise
         self._stage = "open"
         self.name = self.name or self._made.fleet
         return self
@@ -88,17 +103,44 @@ class Fleet(Helm):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End everything."""
-        await self.close()
+        """Close it, as `close` does, whatever was raised inside; a cancellation that came from there is the first."""
+        await self._close(DRAIN_GRACE, cancelled=isinstance(error, asyncio.CancelledError))
 
-    async def close(self) -> None:
-        """End every agent and what was started for them. Safe to call twice."""
-        if self._stage == "open":
+    async def close(self, grace: float = DRAIN_GRACE) -> None:
+        """Let agents go on to their next boundary, then end them and what was started for them.
+
+        Nothing new begins meanwhile. With a journal, what is unfinished goes on when the fleet is opened again; without
+        one its runs end with the outcome `stopped`. Agents that are idle, wait for mail or a person, are paused or
+        suspended are not waited for; who reaches no boundary in time is cut off in mid-Step, which `agent.undrained`
+        tells of. Who is cancelled while he waits has the agents drain all the same; a second time ends them at once.
+
+        Safe to call twice, and while another call waits: then each waits for its own grace, and the shortest counts.
+
+        Args:
+            grace: Seconds that agents have; 0: they end at once.
+
+        Raises:
+            NumberInvalid: The grace is no number of seconds from 0.
+        """
+        check_grace(grace)
+        await self._close(grace)
+
+    async def _close(self, grace: float, *, cancelled: bool = False) -> None:
+        if self._stage != "new":
             self._stage = "closed"
-            await self._bridges.aclose()
-            if self._sender is not None:
-                await self._sender.aclose()
-            await self._made.close()
+            try:
+                await self._closing.run(grace, cancelled=cancelled)
+            finally:
+                termination().release(self._terminable)
+
+    async def _drain(self, grace: float) -> None:
+        await self._made.drain(grace)
+
+    async def _end(self) -> None:
+        await self._bridges.aclose()
+        if self._sender is not None:
+            await self._sender.aclose()
+        await self._made.close()
 
     async def spawn(
         self,

@@ -7,14 +7,14 @@ The life of a host:
 3. `deliver`, `status`, `receipt`, `stop`, `pause` and `resume` may come from any thread, also while a tool blocks the
    work loop: they touch only what a lock guards, and reach the loop by `call_soon_threadsafe`.
 4. `start` queues a run, `outcome` waits for its end. One run at a time; mail wakes an idle agent.
-5. `stop` closes the mailbox at once, then ends the run. `close` ends everything.
+5. `stop` closes the mailbox at once, then ends the run. `drain` has it stand at its next boundary. `close` ends
+   everything.
 """
 
 import asyncio
 import os
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
 from ..protocols.approval import Approval
 from ..protocols.checkin import AgentStatus
@@ -27,6 +27,7 @@ from .agent_channel import AgentChannel, Seat
 from .approvals import PendingApprovals, awaits_person, held_calls
 from .caller import Caller, Model
 from .control import Control
+from .draining import under_way
 from .driver import Driver, Ports
 from .endings import Endings
 from .errors import ChannelClosed, Fenced, PeerUnreachable, QueueFull
@@ -34,9 +35,10 @@ from .given import check_task
 from .hook_chain import HookChain
 from .inbox import Inbox
 from .journal.fleet_log import FleetLog
+from .lease import Lease
 from .life_end import LifeEnd
 from .life_log import LifeLog
-from .ports import Clock, PostOffice, SupervisorLink
+from .points import Points
 from .questions import Questions
 from .reporter import Reporter
 from .run_queue import RunQueue
@@ -45,6 +47,7 @@ from .sender import Sender
 from .step.events import Asked, Event, PauseAsked, Resumed, Stopped, Woken
 from .step.phases import Phase
 from .step.state import AgentState
+from .surroundings import Surroundings
 from .suspension import Stand
 from .tools.builtin import BUILTIN
 from .tools.executor import Executor
@@ -63,29 +66,6 @@ SPENT = (Limit.TOKENS, Limit.FLEET_TOKENS)
 """Limits after which an agent can make no more model calls."""
 
 
-def stay(_: str) -> None:
-    """Nothing follows from the end of a life: its process has others."""
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What a system gives its hosts.
-
-    Attributes:
-        link: The way to the Supervisor.
-        post: The way to other agents.
-        clock: Time.
-        log: Where what happens to agents is written, and from where an earlier life is gone on with; None: nowhere.
-        superseded: Told, in the work loop, that a newer life of an agent has begun, and why that is known.
-    """
-
-    link: SupervisorLink
-    post: PostOffice
-    clock: Clock
-    log: FleetLog | None = None
-    superseded: Callable[[str], None] = stay
-
-
 class AgentHost:
     """Holds one agent. See the module's text for its life.
 
@@ -102,6 +82,7 @@ class AgentHost:
         self._clock = clock = around.clock
         self._loop = WorkLoop()
         self._driving: asyncio.Task[None] | None = None
+        self._turned = asyncio.Event()
         self._work = WholeWork()
         self._runs = RunQueue(seat.name, seat.incarnation)
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
@@ -110,8 +91,10 @@ class AgentHost:
         self._sender = Sender(seat.name, seat.incarnation, around.post, clock, agent.config.mail.send_timeout)
         self._channel = AgentChannel(seat, self._sender, around.post, around.link, self.tell)
         self._questions = Questions(self._channel)
-        models = tuple(Model.of(preset) for preset in (agent.preset, *agent.fallbacks))
-        self._caller = Caller(seat.name, seat.incarnation, models, around.link, agent.config.wind_down.input_bytes)
+        self._suspensions = RunSuspensions(self._runs.lives)
+        self._lease = self._take_lease() if around.leased else None
+        self._points = Points(self._suspensions, self._lease, self._turned.set)
+        self._caller = self._model_caller()
         state = AgentState.begin(seat.name, agent.rules)
         self._driver = Driver(state, seat.incarnation, self._ports(tools))
         self._end = self._life_end()
@@ -123,6 +106,17 @@ class AgentHost:
     def _life_log(self, log: FleetLog | None) -> LifeLog | None:
         seat = self._seat
         return None if log is None else LifeLog(log, seat.name, seat.incarnation, self._inbox, self._clock)
+
+    def _model_caller(self) -> Caller:
+        agent, seat = self._agent, self._seat
+        models = tuple(Model.of(preset) for preset in (agent.preset, *agent.fallbacks))
+        last_input, regain = agent.config.wind_down.input_bytes, self._points.regain
+        return Caller(seat.name, seat.incarnation, models, self._around.link, last_input, regain)
+
+    def _take_lease(self) -> Lease:
+        seat, link = self._seat, self._around.link
+        renew = partial(link.renew, seat.name, seat.incarnation)
+        return Lease(seat.name, renew, self._clock, lambda: self._end.overtaken(seat.incarnation), self._back)
 
     def _life_end(self) -> LifeEnd:
         endings = Endings(self._runs, self._log, lambda: self._driver.state, self._reporter.add)
@@ -141,13 +135,12 @@ class AgentHost:
         agent, config = self._agent, self._agent.config
         toolbox = Toolbox((*agent.tools, *extra, *BUILTIN), config)
         hooks = HookChain(agent.hooks, self.tell)
-        self._suspensions = RunSuspensions(self._runs.lives)
         return Ports(
             caller=self._caller,
             toolbox=toolbox,
             workbench=Workbench(toolbox, Executor(output_bytes=config.output_bytes), hooks),
             hooks=hooks,
-            suspensions=self._suspensions,
+            points=self._points,
             inbox=self._inbox,
             channel=self._channel,
             clock=self._clock,
@@ -172,6 +165,9 @@ class AgentHost:
         await self._restore()
         self._driving = asyncio.create_task(self._driver.run())
         self._driving.add_done_callback(self._end.driver_ended)
+        self._driving.add_done_callback(lambda _: self._turned.set())
+        if self._lease is not None:
+            self._lease.open()
         self.tell(NoticeType.AGENT, "ready", f"ready (pid {os.getpid()})")
         await self._reporter.flush()
         self._look_at_mail()  # what came before there was a loop to wake
@@ -231,7 +227,7 @@ class AgentHost:
         """Why it is as it is, for people."""
         waits = self._log.recorder.note if self._log else ""
         state = self._driver.state
-        stands = self._suspensions.note(state.run.id) if state.run else ""
+        stands = self._points.note(state.run.id if state.run else None)
         return self._end.reason or waits or stands or awaits_person(state)
 
     async def start(
@@ -291,12 +287,25 @@ class AgentHost:
         """Go on, from any thread."""
         self._feed(Resumed())
 
+    async def drain(self) -> None:
+        """Begin nothing new in this life, and wait until nothing is under way that ends by itself.
+
+        The agent then stands at a boundary, or waits for mail, a person, or its Supervisor. A run that was asked for
+        waits for the next life, or for `close`.
+        """
+        self._points.draining = True
+        while not self._rests:
+            self._turned.clear()
+            await self._turned.wait()
+
     async def close(self) -> None:
         """End everything: the driver, the sender, the provider's connections.
 
         With a journal nothing is ended for good: runs and mail are the next life's.
         """
         await self._end.close()
+        if self._lease is not None:
+            await self._lease.aclose()
         if self._driving is not None:
             self._driving.cancel()
             await asyncio.gather(self._driving, return_exceptions=True)
@@ -311,6 +320,15 @@ class AgentHost:
         run = state.run.id if state.run else None
         now = self._clock.now()
         self._reporter.add(Notice(kind, extra, self._seat.name, text, run, state.step, dict(data or {}), at=now))
+
+    @property
+    def _rests(self) -> bool:
+        over = self._driving is None or self._driving.done()
+        return over or (not self._driver.busy and under_way(self._driver.state.doing) <= self._points.standing)
+
+    def _back(self, away: float) -> None:
+        text = f"goes on: it was cut off from the Supervisor for {away:.0f} s"
+        self.tell(NoticeType.AGENT, "cut_off", text, {"seconds": f"{away:.1f}"})
 
     def _held(self) -> tuple[Approval, ...]:
         """The calls that wait for a person; none when nobody drives them any more."""
@@ -329,6 +347,9 @@ class AgentHost:
 
     def _settled(self) -> None:
         """Begin what waits, when the agent is idle: the next run of the queue, or one that mail wakes."""
+        self._turned.set()
+        if self._points.draining:
+            return
         if self._driver.state.phase is not Phase.IDLE or self._driver.busy:
             return
         if (asked := self._runs.next()) is not None:

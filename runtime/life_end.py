@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..protocols.errors import FleetError
-from ..protocols.ids import AgentId
+from ..protocols.ids import AgentId, Incarnation
 from ..protocols.mail import Refusal
 from ..protocols.outcome import Ending
 from .endings import Endings
@@ -17,7 +17,7 @@ from .run_queue import RunQueue
 from .run_suspensions import RunSuspensions
 from .work_loop import WorkLoop
 
-__all__ = ("LifeEnd",)
+__all__ = ("CLOSED", "LifeEnd")
 
 log = logging.getLogger(__name__)
 
@@ -73,6 +73,10 @@ class LifeEnd:
         if self.journal is not None:
             self._hand_over(self.journal, PeerUnreachable(agent=self.agent, reason=str(error)), str(error))
         self.superseded(str(error))
+
+    def overtaken(self, incarnation: Incarnation) -> None:
+        """The Supervisor has said that this life is over."""
+        self.give_way(Fenced(stream=f"agent/{self.agent}", incarnation=incarnation, newest=incarnation + 1))
 
     def driver_ended(self, driving: "asyncio.Task[None]") -> None:
         """A driver that ended by itself met a bug: its run is over, and nobody waits for ever."""

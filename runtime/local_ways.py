@@ -6,11 +6,14 @@ from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from .control import AgentControl
+from .draining import undrained, undrained_report
 from .errors import ChannelClosed, Fenced, PeerUnreachable
 from .host import AgentHost
+from .lease import is_latest
+from .ports import Clock
 from .supervision.supervisor import Supervisor
 
-__all__ = ("LocalApprovals", "LocalLink", "LocalPost")
+__all__ = ("LocalApprovals", "LocalDrain", "LocalLink", "LocalPost")
 
 
 class LocalLink:
@@ -36,6 +39,10 @@ class LocalLink:
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         """Tell how the agent is."""
         self._supervisor.report(status, notices)
+
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        """Whether this life is the latest."""
+        return is_latest(self._supervisor.find(agent), incarnation)
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
         """The other agents."""
@@ -91,6 +98,29 @@ class LocalPost:
     def control(self, agent: AgentId) -> AgentControl:
         """The control of an agent; raises what `host` raises."""
         return self.host(agent).control
+
+
+class LocalDrain:
+    """Has the hosts of this process drain.
+
+    Attributes:
+        begun: Nobody is to be spawned any more.
+    """
+
+    def __init__(self, hosts: dict[AgentId, AgentHost], supervisor: Supervisor, clock: Clock) -> None:
+        """Share the system's table of hosts."""
+        self.begun = False
+        self._hosts = hosts
+        self._supervisor = supervisor
+        self._clock = clock
+
+    async def __call__(self, grace: float) -> None:
+        """Have all of them drain; see `Drain`."""
+        self.begun = True
+        hosts = dict(self._hosts)
+        left = await undrained({name: host.drain() for name, host in hosts.items()}, self._clock.sleep(grace))
+        rows = [hosts[name].status() for name in left]
+        self._supervisor.report(*undrained_report(rows, grace, self._clock.now()))
 
 
 class LocalApprovals:

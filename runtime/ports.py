@@ -75,6 +75,10 @@ class SupervisorLink(Protocol):
         """Tell how the agent is and what happened, in order."""
         ...
 
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        """Whether this life is still the agent's latest, and not known to be over; asked in turns, from its lease."""
+        ...
+
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
         """The other agents of the fleet."""
         ...

@@ -13,6 +13,7 @@ from ..protocols.outcome import Outcome
 from .agent import Agent
 from .approvals import ApprovalPort
 from .control import Controls
+from .draining import Drain
 from .errors import SystemUnavailable
 from .ports import Journal, PostOffice
 from .supervision.account import Account
@@ -65,11 +66,13 @@ class System(Protocol):
         fleet: The fleet's name; one that is joined without being named has it once the system is open.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
     """
 
     fleet: str
     approvals: ApprovalPort
     control: Controls
+    drain: Drain
 
     @property
     def post(self) -> PostOffice:

@@ -47,6 +47,9 @@ class Town:
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         """Nothing."""
 
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:  # noqa: ARG002
+        return True
+
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
         return (AgentStatus(BOB, incarnation, f"seen by {agent}", 0.0),)
 
