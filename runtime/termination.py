@@ -16,6 +16,10 @@ TERMINATED = 128 + signal.SIGTERM
 """The exit status that a shell gives a process which SIGTERM ended."""
 
 
+def nothing() -> None:
+    """What nobody wants to be told."""
+
+
 class Termination:
     """What SIGTERM does while tasks of the main thread want to be cancelled by it. A second one ends the process.
 
@@ -25,10 +29,16 @@ class Termination:
         received: The signal came.
     """
 
-    def __init__(self, after: Callable[[], object]) -> None:
-        """Nobody watches for it. `after` is called in the event loop when all that it cancelled is over."""
+    def __init__(self, after: Callable[[], object] = nothing, heard: Callable[[], object] = nothing) -> None:
+        """Nobody watches for it.
+
+        Args:
+            after: Called in the event loop when all that it cancelled is over.
+            heard: Called there when it came, for each task that it cancels.
+        """
         self.received = False
         self._after = after
+        self._heard = heard
         self._watching: list[asyncio.Task[object]] = []
         self._cancelled: set[asyncio.Task[object]] = set()
 
@@ -73,7 +83,7 @@ class Termination:
             self._cancelled.add(task)
             task.add_done_callback(self._over)
             task.cancel()
-            task.get_loop().call_soon_threadsafe(lambda: None)  # wakes it, as it may wait for a socket
+            task.get_loop().call_soon_threadsafe(self._heard)  # this wakes it too, as it may wait for a socket
 
     def _over(self, task: "asyncio.Task[object]") -> None:
         self._cancelled.discard(task)
