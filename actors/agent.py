@@ -47,6 +47,7 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
         self._seat = seat
         self._ties = ties
         self._closed = asyncio.Event()
+        self._draining = False
         self._called_again()
 
     async def _again(self) -> None:
@@ -85,6 +86,8 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
         tools = () if servers is None else await self._served(servers)
         host = AgentHost(self._agent, self._seat, self._ties.surroundings(), tools)
         try:
+            if self._draining:
+                await host.drain()
             await host.open()
         except BaseException:
             await host.close()
@@ -126,6 +129,13 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
             self._living.resume()
         else:
             self._living.pause(reason)
+
+    @ray.method
+    async def drain(self) -> None:
+        """Begin nothing new, and wait until it stands at a boundary; one that does not live yet will stand there."""
+        self._draining = True
+        if self._host is not None:
+            await self._host.drain()
 
     @ray.method
     async def close(self) -> None:

@@ -9,12 +9,15 @@ from anyio import to_thread
 from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode
 from ..protocols.ids import SUPERVISOR, AgentId
+from ..runtime.draining import drain_nobody
 from ..runtime.errors import SystemUnavailable
 from ..runtime.host import Seat
 from ..runtime.supervision.wording import UNSPAWNED
 from ..runtime.system import Progress, SpawnOrder
+from .agent import AgentActor
 from .channel import actor_name, namespace
 from .connection import RUNNING, choose, connection
+from .draining import RayDrain
 from .journal import JOURNAL, JournalActor
 from .lifecycle import create_agent, ready
 from .placement import Place
@@ -41,6 +44,7 @@ class AttachedSystem(Spawning):
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else the one that runs on this machine.
         """
         self.fleet = fleet or ""
+        self.drain = drain_nobody
         self._address = choose(address, RUNNING)
         self._opened = False
         self._ties: Ties | None = None
@@ -76,20 +80,31 @@ class AttachedSystem(Spawning):
         self._supervisor.again = service
         return service
 
-    async def close(self, *, for_good: bool = False) -> None:
-        """Let go of the fleet. Safe to call twice. `for_good`: end it, which is a service.
+    async def close(self, service_grace: float | None = None) -> None:
+        """Let go of the fleet, or drain and end a service. Safe to call twice; see `System.close`.
 
         Raises:
-            SystemUnavailable: It shall end, and is another process's.
+            SystemUnavailable: A service shall end, and the fleet is another process's.
         """
         if not self._opened:
             return
-        if for_good:
+        if service_grace is not None:
             self._own()
+            await RayDrain(await self._agents(), self._supervisor)(service_grace)
             await end_fleet(self.fleet)
         self._opened = False
         self._let_go()
         await to_thread.run_sync(connection().leave)
+
+    async def _agents(self) -> dict[Seat, type[AgentActor]]:
+        """The actors of all agents that have one."""
+        rows = await self._rows([])
+        found = [await to_thread.run_sync(handle, self.fleet, actor_name(row.agent)) for row in rows]
+        return {
+            Seat(row.agent, row.incarnation, row.parent): cast("type[AgentActor]", actor)
+            for row, actor in zip(rows, found, strict=True)
+            if actor is not None
+        }
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
         """Bring agents of a service to life; all of them or none. See `Spawning.spawn` for what it raises.

@@ -13,6 +13,7 @@ from ..protocols.codec import decode, encode
 from ..protocols.ids import AgentId, Incarnation
 from ..protocols.notices import Notice
 from ..protocols.waits import WaitRefusal, WaitRequest
+from ..runtime.lease import is_latest
 from .channel import CONTROL
 from .journal import JournalActor
 from .replaced import Replaced
@@ -194,6 +195,14 @@ class RayLink:
         """
         answer = await self._desk.ask(lambda desk: desk.wait.remote(encode(asked)))
         return decode(answer, WaitRefusal) if answer else None
+
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        """Whether this life is the latest.
+
+        Raises:
+            FleetError: The Supervisor cannot be reached.
+        """
+        return is_latest(await self.find(agent), incarnation)
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
         """The other agents.

@@ -12,9 +12,11 @@ from ray.exceptions import RayError
 from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode
 from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
-from ..runtime.errors import JournalUnavailable, NameTaken, SystemUnavailable
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
+from ..protocols.outcome import Ending, Outcome
+from ..runtime.errors import ChannelClosed, FleetClosed, JournalUnavailable, NameTaken, SystemUnavailable
 from ..runtime.host import Seat
+from ..runtime.life_end import CLOSED
 from ..runtime.ports import Journal
 from ..runtime.supervision.supervisor import Newcomer
 from ..runtime.supervision.wording import UNSPAWNED
@@ -22,6 +24,7 @@ from ..runtime.system import SpawnOrder
 from .agent import AgentActor
 from .attached import AttachedSystem
 from .connection import LOCAL, choose, connection
+from .draining import RayDrain
 from .journal import JOURNAL, JournalActor, JournalPlace, journal_place
 from .keeping import Kept
 from .lifecycle import create_agent, create_journal, create_supervisor, death_of, end_all, kill, ready
@@ -82,9 +85,10 @@ class RaySystem(Spawning):
             await to_thread.run_sync(connection().leave)
             raise
         self._reach(self.fleet, self._desk.way)
+        self.drain = self._drain = RayDrain(self._actors, self._desk.way)
         self._opened = True
 
-    async def close(self, *, for_good: bool = False) -> None:  # noqa: ARG002  it always is
+    async def close(self, service_grace: float | None = None) -> None:  # noqa: ARG002  this is none
         """End every agent, the Supervisor, the journal, and Ray if it was started for this. Safe to call twice."""
         if not self._opened:
             return
@@ -113,7 +117,22 @@ class RaySystem(Spawning):
                 self._let_go()
                 await to_thread.run_sync(connection().leave)
 
+    async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
+        """Wait for the end of a run; see `System`.
+
+        An agent that was killed, because a tool blocked it when the fleet was closed, cannot say how its run ended.
+        """
+        opened = self._opened
+        try:
+            return await super().outcome(agent, run)
+        except ChannelClosed:
+            if not opened or self._opened or self._journal is not None:
+                raise
+            return Outcome(run, agent, Ending.STOPPED, "", reason=CLOSED)
+
     async def _bring_to_life(self, seat: Seat, order: SpawnOrder, place: Place) -> None:
+        if self._drain.begun:
+            raise FleetClosed(fleet=self.fleet, stage="closed")
         actor = await self._make(seat, order, place)
         await ready(self._begin(seat, order, actor), seat.name)
         if self._journal is not None:
@@ -183,6 +202,8 @@ class RaySystem(Spawning):
 
     async def _revive(self, seat: Seat, order: SpawnOrder) -> None:
         """Begin the next life, on any node that has room for it; waits until there is one."""
+        if self._drain.begun:  # it is begun when the fleet is opened again
+            return
         where = await self._room(seat.name)
         life = await self._admit_again(seat, order)
         following = Seat(order.name, life, order.parent)

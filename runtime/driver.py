@@ -21,6 +21,7 @@ from .call_channel import CallChannel
 from .driver_ports import Ports
 from .hooks import AddNote, EndRun, LimitReached, StepBegun, StepEnded
 from .op_tasks import OpTasks
+from .run_suspensions import BOUNDARY, MODEL, TOOL
 from .step.advance import advance
 from .step.effects import (
     AskApproval,
@@ -96,7 +97,7 @@ class Driver:
 
     @property
     def busy(self) -> bool:
-        """Events wait to be applied."""
+        """Events wait to be applied, or what follows from one to be done."""
         return bool(self._events)
 
     @property
@@ -121,7 +122,8 @@ class Driver:
                 await self._new.wait()
                 self._new.clear()
                 while self._events:
-                    await self._apply(self._events.popleft())
+                    await self._apply(self._events[0])
+                    self._events.popleft()
                 if self._bug is not None:
                     raise self._bug
                 self._ports.settled()
@@ -207,8 +209,8 @@ class Driver:
 
     @property
     def _asked(self) -> bool:
-        """Whether somebody asked this run to stand still."""
-        return self._ports.suspensions.asked(self.state.current.id)
+        """Whether there is a reason to stand still."""
+        return self._ports.points.asked(self.state.current.id)
 
     def _mail(self, size: int) -> tuple[Mail, ...]:
         return tuple(as_mail(envelope) for envelope in self._ports.inbox.take(size))
@@ -216,7 +218,7 @@ class Driver:
     async def _enter(self, effect: TakeMail, state: AgentState) -> None:
         """A boundary at which somebody may have the agent stand, and hooks have a say."""
         ports, run = self._ports, state.current
-        await ports.suspensions.point(run.id, "boundary")
+        await ports.points.point(run.id, BOUNDARY)
         begins = StepBegun(agent=state.agent, run=run.id, step=state.step, node=run.node or "")
         said = await ports.hooks.before_step(begins)
         notes = (said.text,) if isinstance(said, AddNote) else ()
@@ -263,7 +265,7 @@ class Driver:
 
     async def _before_leave(self, effect: AskLeave, state: AgentState) -> None:
         """What comes before leave is asked for: somebody may have the agent stand, and a hook may extend a limit."""
-        await self._ports.suspensions.point(state.current.id, "model")
+        await self._ports.points.point(state.current.id, MODEL)
         doing = effect.doing
         if effect.first and isinstance(doing, WindingDown) and doing.limit is not None:
             reached = LimitReached(
@@ -319,7 +321,7 @@ class Driver:
 
     async def _run_tool(self, effect: RunTool, state: AgentState) -> None:
         ports, op = self._ports, effect.op
-        await ports.suspensions.point(state.current.id, "tool")
+        await ports.points.point(state.current.id, TOOL)
         channel = CallChannel(ports.channel, state.hops_after)
         context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, effect.key, channel)
         output = await ports.workbench.run(effect.call, context, approved=effect.approved)
@@ -327,8 +329,9 @@ class Driver:
             self.feed(ToolHeld(op, output.reason, output.arguments))
             return
         wait = None if output.wait is None else WaitFor(output.wait.senders, output.wait.seconds)
-        said, mail_waits = output.content, ports.inbox.waits()
-        self.feed(ToolEnded(op, said, digest(said), output.failed, wait, mail_waits, channel.wrote))
+        leaves = ports.inbox.waits() or ports.points.draining  # mail ends a Step after the round, and so does a drain
+        said = output.content
+        self.feed(ToolEnded(op, said, digest(said), output.failed, wait, leaves, channel.wrote))
 
     async def _sleep(self, seconds: float, event: Event) -> None:
         await self._ports.clock.sleep(seconds)

@@ -14,9 +14,9 @@ from .agent_channel import AgentChannel
 from .caller import Caller
 from .hook_chain import HookChain
 from .inbox import Inbox
+from .points import Points
 from .ports import Clock
 from .recorder import Recorder
-from .run_suspensions import RunSuspensions
 from .tools.registry import Toolbox
 from .workbench import Workbench
 
@@ -39,7 +39,7 @@ class Ports:
         workbench: Runs tool calls.
         hooks: What the user's own code has to say at Steps and limits.
         wait: Asks the Supervisor whether a wait for mail may begin.
-        suspensions: Where somebody may have a run stand still.
+        points: Where the agent may stand still.
         random: A number in [0, 1).
         notify: Takes each notice, in order.
         consume: Takes messages out of the mailbox, for the run and the Step that read them.
@@ -54,7 +54,7 @@ class Ports:
     toolbox: Toolbox
     workbench: Workbench
     hooks: HookChain
-    suspensions: RunSuspensions
+    points: Points
     inbox: Inbox
     channel: AgentChannel
     wait: Callable[[WaitRequest], Awaitable[WaitRefusal | None]]

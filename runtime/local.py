@@ -15,11 +15,12 @@ from .approvals import ApprovalPort
 from .clock import SystemClock
 from .config import adopt_config
 from .control import Controls
-from .errors import JournalUnavailable
+from .draining import Drain
+from .errors import FleetClosed, JournalUnavailable
 from .host import AgentHost, Seat, Surroundings
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
-from .local_ways import LocalAgents, LocalApprovals, LocalLink, LocalPost
+from .local_ways import LocalAgents, LocalApprovals, LocalDrain, LocalLink, LocalPost
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
@@ -47,10 +48,12 @@ class LocalSystem:
         fleet: The fleet's name.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        drain: Has all agents go on to their next boundary; there once the system is open.
     """
 
     approvals: ApprovalPort
     control: Controls
+    drain: Drain
 
     def __init__(
         self,
@@ -97,6 +100,7 @@ class LocalSystem:
         self._post = LocalPost(self._hosts, self._supervisor)
         self.approvals = LocalApprovals(self._hosts, self._post)
         self.control = self._post.control
+        self.drain = self._drain = LocalDrain(self._hosts, self._supervisor, clock)
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
         if self._commands is not None:
             self._commands.begin(partial(perform, self._supervisor))
@@ -112,7 +116,7 @@ class LocalSystem:
         """The way to the mailboxes."""
         return self._post
 
-    async def close(self, *, for_good: bool = False) -> None:  # noqa: ARG002  it always is
+    async def close(self, service_grace: float | None = None) -> None:  # noqa: ARG002  this is none
         """End every host, whatever becomes of another one. Safe to call twice."""
         await self._watch.aclose()
         hosts = tuple(self._hosts.values())
@@ -135,6 +139,7 @@ class LocalSystem:
             NameInvalid: No agent can be named so.
             AgentUnknown: There is no such parent.
             ToolServerFailed: An MCP server of an agent cannot be used.
+            FleetClosed: The system is being closed.
         """
         newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
         lives = self._supervisor.admit_all(newcomers, os.getpid())
@@ -154,6 +159,8 @@ class LocalSystem:
             self._post.coming -= names
 
     async def _bring_to_life(self, seat: Seat, agent: Agent) -> None:
+        if self._drain.begun:
+            raise FleetClosed(fleet=self.fleet, stage="closed")
         adopt_config(agent.config)
         tools = await served_tools(self._servers, (seat.name, seat.incarnation), agent.servers, agent.tools)
         host = AgentHost(agent, seat, self._around, tools)

@@ -7,12 +7,15 @@ from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.waits import Standing, WaitRefusal, WaitRequest
 from .control import AgentControl
+from .draining import undrained, undrained_report
 from .errors import ChannelClosed, Fenced, PeerUnreachable
 from .host import AgentHost
+from .lease import is_latest
+from .ports import Clock
 from .supervision.supervisor import Supervisor
 from .supervision.wait_desk import WaitDesk
 
-__all__ = ("LocalAgents", "LocalApprovals", "LocalLink", "LocalPost")
+__all__ = ("LocalAgents", "LocalApprovals", "LocalDrain", "LocalLink", "LocalPost")
 
 
 class LocalLink:
@@ -44,6 +47,10 @@ class LocalLink:
     async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
         """Say that a wait for mail begins."""
         return await self._waits.ask(asked)
+
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        """Whether this life is the latest."""
+        return is_latest(self._supervisor.find(agent), incarnation)
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
         """The other agents."""
@@ -117,6 +124,29 @@ class LocalAgents:
         """End one wait of an agent's life, if it is not over."""
         if (host := self._hosts.get(agent)) is not None:
             host.waits.end(incarnation, op, refusal)
+
+
+class LocalDrain:
+    """Has the hosts of this process drain.
+
+    Attributes:
+        begun: Nobody is to be spawned any more.
+    """
+
+    def __init__(self, hosts: dict[AgentId, AgentHost], supervisor: Supervisor, clock: Clock) -> None:
+        """Share the system's table of hosts."""
+        self.begun = False
+        self._hosts = hosts
+        self._supervisor = supervisor
+        self._clock = clock
+
+    async def __call__(self, grace: float) -> None:
+        """Have all of them drain; see `Drain`."""
+        self.begun = True
+        hosts = dict(self._hosts)
+        left = await undrained({name: host.drain() for name, host in hosts.items()}, self._clock.sleep(grace))
+        rows = [hosts[name].status() for name in left]
+        self._supervisor.report(*undrained_report(rows, grace, self._clock.now()))
 
 
 class LocalApprovals:

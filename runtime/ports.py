@@ -80,6 +80,10 @@ class SupervisorLink(Protocol):
         """Say that a wait for mail begins; gives why it would never end, if that is so."""
         ...
 
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        """Whether this life is still the agent's latest, and not known to be over; asked in turns, from its lease."""
+        ...
+
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
         """The other agents of the fleet."""
         ...

@@ -13,6 +13,7 @@ from ..protocols.outcome import Outcome
 from .agent import Agent
 from .approvals import ApprovalPort
 from .control import Controls
+from .draining import Drain
 from .errors import SystemUnavailable
 from .ports import Journal, PostOffice
 from .supervision.account import Account
@@ -89,11 +90,13 @@ class System(Protocol):
         fleet: The fleet's name; one that is joined without being named has it once the system is open.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
     """
 
     fleet: str
     approvals: ApprovalPort
     control: Controls
+    drain: Drain
 
     @property
     def post(self) -> PostOffice:
@@ -108,13 +111,14 @@ class System(Protocol):
         """
         ...
 
-    async def close(self, *, for_good: bool = False) -> None:
+    async def close(self, service_grace: float | None = None) -> None:
         """End everything this system started, or let go of a fleet that outlives this process. Safe to call twice.
 
-        `for_good`: end that one too.
+        Args:
+            service_grace: Seconds in which the agents of such a fleet drain before it is ended too; None: it goes on.
 
         Raises:
-            SystemUnavailable: It shall end for good, and is another process's.
+            SystemUnavailable: A service shall end, and the fleet is another process's.
         """
         ...
 

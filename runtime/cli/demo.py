@@ -15,7 +15,7 @@ EPILOG = """\
 Example: amrita-fleet demo ~/notes --agents 6
 
 Exit status: 0 the fleet's figures are those of a direct count, 1 they are not or the fleet failed, 2 bad input,
-130 interrupted."""
+130 interrupted, 143 ended by SIGTERM."""
 
 
 def demo(  # noqa: PLR0913  one parameter for each option

@@ -6,7 +6,8 @@ FleetError                       protocols/errors.py
 │   ├── ModelUnusable            a model that cannot be asked as it was named
 │   ├── PresetFileInvalid        a file that holds no preset
 │   └── ToolsMissing             `--tools` that names no tool
-└── Interrupted                  Ctrl-C: exit status 130
+├── Interrupted                  Ctrl-C: exit status 130
+└── Terminated                   SIGTERM: exit status 143
 """
 
 from collections.abc import Mapping
@@ -20,6 +21,7 @@ __all__ = (
     "Interrupted",
     "ModelUnusable",
     "PresetFileInvalid",
+    "Terminated",
     "ToolsMissing",
 )
 
@@ -90,4 +92,13 @@ class Interrupted(FleetError):
     def __init__(self, *, left: str) -> None:
         """Keep the facts."""
         super().__init__(f"Interrupted: {left}.")
+        self.left = left
+
+
+class Terminated(FleetError):
+    """The process was told to end, by SIGTERM; `left` says what is left of the work."""
+
+    def __init__(self, *, left: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"Terminated: {left}.")
         self.left = left

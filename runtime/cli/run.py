@@ -13,7 +13,8 @@ EPILOG = """\
 Example: amrita-fleet run "What do my notes say?" --base-url http://localhost:11434/v1 --model qwen3 --tools notes:read
 
 Exit status: 0 every agent answered, 1 one did not, 2 bad input: that includes an address where nobody answers, a key
-that is refused and a model that does not exist; 130 interrupted."""
+that is refused and a model that does not exist; 130 interrupted,
+143 ended by SIGTERM."""
 
 
 def run(  # noqa: PLR0913  one parameter for each option

@@ -55,6 +55,9 @@ class Town:
         """Nobody waits here."""
         return None
 
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:  # noqa: ARG002
+        return True
+
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
         return (AgentStatus(BOB, incarnation, f"seen by {agent}", 0.0),)
 

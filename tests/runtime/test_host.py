@@ -102,6 +102,10 @@ class House:
         self._line()
         return await self.inner.wait(asked)
 
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        self._line()
+        return await self.inner.renew(agent, incarnation)
+
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
         return await self.inner.peers(agent, incarnation)
 
