@@ -57,6 +57,9 @@ class Gate:
     def has_begun(self, name: str) -> bool:
         return self._begun[name].is_set()
 
+    def was_cut(self, name: str) -> bool:
+        return self._cut[name].is_set()
+
     def let(self, name: str) -> None:
         """Let calls with this name end."""
         self._open[name].set()
