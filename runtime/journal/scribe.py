@@ -112,7 +112,8 @@ class Scribe:
             self._connection = self._database.connect(create=self._create)
             with self._connection.begin():
                 self._database.prepare(self._connection)
-                prepare(self._connection, self._database.where, create_tables=self._create)
+                now = self._clock.now()
+                prepare(self._connection, self._database.where, create_tables=self._create, now=now)
             self._create = False
         return self._connection
 

@@ -110,7 +110,7 @@ async def test_a_newer_schema_is_refused(server: Server, schema: str, journal_at
     await journal_at(server.url(schema)).open("s", 1)
     server.execute(f"UPDATE {schema}.amrita_journal SET version = 99")  # noqa: S608 - a name of ours
 
-    with pytest.raises(JournalInvalid, match=re.escape("newer Amrita Fleet (schema 99; this one knows 1)")):
+    with pytest.raises(JournalInvalid, match=re.escape("newer Amrita Fleet (schema 99; this one knows 2)")):
         await journal_at(server.url(schema)).open("s", 1)
 
 

@@ -303,7 +303,7 @@ def damaged(path: Path) -> None:
     [
         (text_file, "not a database.*file of something else"),
         (other_database, r"tables of something else \(bookmarks\)"),
-        (newer_schema, r"newer Amrita Fleet \(schema 99; this one knows 1\)"),
+        (newer_schema, r"newer Amrita Fleet \(schema 99; this one knows 2\)"),
         (damaged, "malformed.*damaged"),
         (Path.mkdir, "it is no file"),
     ],
