@@ -12,7 +12,7 @@ from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode, encode
 from ..protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ..runtime.clock import SystemClock
-from ..runtime.errors import Fenced, JournalConflict, JournalUnavailable, PeerUnreachable
+from ..runtime.errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable, PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
@@ -67,6 +67,10 @@ class SupervisorActor(AgentsDesk):
         self._notes = NotePoster(RayPost(namespace(self._fleet), self._row), clock, epoch)
         made = Supervisor(fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes, log=commands)
         if commands is not None:
+            if epoch == FIRST and not first:  # to begin again with empty accounts would be to forget the limits
+                raise JournalInvalid(
+                    where=f"What is left of {self._fleet!r}", reason="the fleet was deleted while it ran"
+                )
             await commands.open(partial(perform, made))
             if first:
                 bury_all(made, ENDED)

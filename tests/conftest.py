@@ -22,6 +22,15 @@ os.environ["RAY_AUTH_MODE"] = "token"
 os.environ.setdefault("RAY_AUTH_TOKEN", os.urandom(32).hex())
 os.environ.pop("RAY_ADDRESS", None)
 
+# Commands keep their journals in the user's folder: here in one that goes with the tests.
+STATE = tempfile.TemporaryDirectory(prefix="amrita-state-")
+os.environ["XDG_STATE_HOME"] = STATE.name
+
+
+def pytest_unconfigure() -> None:
+    """Leave no journal."""
+    STATE.cleanup()
+
 
 def pytest_collection_finish() -> None:
     """What was imported stays until the end: the garbage collector need not look through it again and again."""

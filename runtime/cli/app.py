@@ -13,7 +13,7 @@ from typing import Annotated, cast
 import typer
 
 from ...protocols.errors import FleetError
-from . import approvals, approve, demo, doctor, explain, ps, refuse, run, send, simulate, stop
+from . import approvals, approve, demo, doctor, explain, journal, ps, refuse, run, send, simulate, stop
 from .console import complain, print_json
 from .errors import Interrupted
 from .status import NAME, Status, status_of
@@ -32,6 +32,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (approvals.approvals, approvals.EPILOG),
     (approve.approve, approve.EPILOG),
     (refuse.refuse, refuse.EPILOG),
+    (journal.journal, journal.EPILOG),
     (doctor.doctor, doctor.EPILOG),
     (explain.explain, explain.EPILOG),
     (simulate.simulate, simulate.EPILOG),

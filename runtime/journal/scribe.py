@@ -33,6 +33,10 @@ class Database(Protocol):
         """Set up a new connection, in a transaction that from now on excludes others who do the same."""
         ...
 
+    def in_use(self) -> bool:
+        """Whether somebody has it open. Whoever asks has closed their own connection."""
+        ...
+
     def trouble(self, error: DBAPIError) -> JournalInvalid | JournalUnavailable:
         """What one of its errors means for us."""
         ...
@@ -88,6 +92,19 @@ class Scribe:
             self.close()
             raise
         return self.do(jobs)
+
+    def in_use(self) -> bool:
+        """Whether another journal, of this or another process, has the database open.
+
+        Raises:
+            JournalUnavailable: The database does not answer.
+            JournalInvalid: It is no journal, or not one for us.
+        """
+        self.close()
+        try:
+            return self._database.in_use()
+        except DBAPIError as error:
+            raise self._database.trouble(error) from None
 
     def close(self) -> None:
         """Let go of the connection; the next job opens another."""

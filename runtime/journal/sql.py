@@ -112,6 +112,17 @@ class SqlJournal:
         """Forget all streams whose names begin so, or none; see `Journal.drop_all`."""
         return await self._ask(None, lambda asked: asked.drop_all(prefix, before)) if prefix.isprintable() else 0
 
+    async def in_use(self) -> bool:
+        """Whether another journal, of this or another process, has the database open, as a running fleet has.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        if self._closed:
+            raise JournalUnavailable(where=self.where, reason="it was closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._scribe.in_use)
+
     async def aclose(self) -> None:
         """Finish what was asked for, and let go of the database."""
         if self._closed:
