@@ -21,6 +21,8 @@ from amrita_fleet.runtime.cli.app import run_command
 from amrita_fleet.runtime.cli.status import Status
 from amrita_fleet.runtime.simulator.process import SimulatorProcess
 
+from ..journal.server import IN_URL, Server, free_port
+
 pytestmark = [pytest.mark.slow]
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
@@ -418,3 +420,34 @@ def test_a_run_deletes_what_was_finished_30_days_ago(three: Person) -> None:
         os.utime(path, (ago, ago))
     assert three.told("double 2", "--name", "b")["runs"][0]["run"] == "agent-1.2.1", "the one that is named stays"
     assert three.files() == ["b.sqlite", "c.sqlite"]
+
+
+# --- PostgreSQL -------------------------------------------------------------------------------------------------------
+
+
+def test_a_run_is_written_down_in_postgresql(person: Person, server: Server, schema: str) -> None:
+    told = person.told("double 21", "--name", "sums", "--journal", server.url(schema))
+    assert told["journal"] == f"postgresql://127.0.0.1:{server.port}/postgres"
+    (fleet,) = person.fleets("--journal", server.url(schema))
+    assert (fleet["name"], fleet["ended"], fleet["journal"]) == ("sums", True, told["journal"])
+    status, out, _ = person.typed("journal", "--journal", server.url(schema), "--drop", "sums", "--yes")
+    assert (status, out) == (Status.OK, "1 fleet deleted: sums\n")
+    assert person.fleets("--journal", server.url(schema)) == []
+
+
+@pytest.mark.parametrize("system", ["local", "ray"])
+@pytest.mark.parametrize(("port", "reason"), [(None, "password authentication failed"), (0, "refused")])
+def test_a_server_that_refuses_or_is_not_there_is_one_sentence_with_status_2(
+    person: Person, server: Server, system: str, port: int | None, reason: str
+) -> None:
+    wrong = server.url().replace(IN_URL, "planted-wrong")
+    url = wrong if port is None else wrong.replace(f":{server.port}/", f":{free_port()}/")
+    for command in (("run", "double 1", *person.model, "--system", system), ("journal",)):
+        status, out, err = person.typed(*command, "--journal", url)
+        assert (status, out) == (Status.BAD_INPUT, "")
+        said, see = err.splitlines()
+        assert said.startswith("amrita-fleet: The journal postgresql://127.0.0.1:")
+        assert reason in said
+        assert said.endswith("Name another one with --journal, or do without: --no-journal.")
+        assert see == "See amrita-fleet explain JournalUnusable"
+        assert "planted" not in err
