@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, TypeVar
 import ray
 
 from ..runtime.errors import ChannelClosed, JournalUnavailable, PeerUnreachable
-from ..runtime.ports import Journal, Record
+from ..runtime.ports import Journal, Record, Stored
 from .channel import CONTROL
 from .reborn import Reborn
 from .replaced import Replaced
@@ -128,6 +128,11 @@ class JournalActor(Reborn):
         """Forget a stream."""
         await self._journal.drop(stream)
 
+    @ray.method
+    async def drop_all(self, prefix: str, before: float | None) -> int:
+        """Forget all streams whose names begin so, or none; see `Journal.drop_all`."""
+        return await self._journal.drop_all(prefix, before=before)
+
     @ray.method(concurrency_group=READ)
     async def read(self, stream: str, after: int) -> tuple[Record, ...]:
         """All records with numbers above `after`."""
@@ -137,6 +142,11 @@ class JournalActor(Reborn):
     async def streams(self, prefix: str) -> tuple[str, ...]:
         """The names of all streams."""
         return await self._there(self._journal.streams(prefix))
+
+    @ray.method(concurrency_group=READ)
+    async def stored(self, prefix: str) -> tuple[Stored, ...]:
+        """What there is of each stream."""
+        return await self._there(self._journal.stored(prefix))
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         """Do it in the loop that the journal belongs to."""
@@ -188,9 +198,17 @@ class RayJournal:
         """The names of all streams, in order."""
         return await self._ask(lambda actor: actor.streams.remote(prefix))
 
+    async def stored(self, prefix: str = "") -> tuple[Stored, ...]:
+        """What there is of each stream."""
+        return await self._ask(lambda actor: actor.stored.remote(prefix))
+
     async def drop(self, stream: str) -> None:
         """Forget a stream and whose it is."""
         await self._ask(lambda actor: actor.drop.remote(stream))
+
+    async def drop_all(self, prefix: str, *, before: float | None = None) -> int:
+        """Forget all streams whose names begin so, or none; see `Journal.drop_all`."""
+        return await self._ask(lambda actor: actor.drop_all.remote(prefix, before))
 
     async def aclose(self) -> None:
         """Nothing: the actor belongs to the fleet's owner."""

@@ -14,7 +14,7 @@ from ..protocols.checkin import AgentStatus
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..runtime.clock import SystemClock
-from ..runtime.errors import Fenced, JournalConflict, JournalUnavailable, PeerUnreachable
+from ..runtime.errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable, PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
@@ -119,6 +119,10 @@ class SupervisorActor(SteeringDesk, Reborn):
             fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes, log=commands, state=state
         )
         if commands is not None:
+            if epoch == FIRST and not first:  # to begin again with empty accounts would be to forget the limits
+                raise JournalInvalid(
+                    where=f"What is left of {self._fleet!r}", reason="the fleet was deleted while it ran"
+                )
             commands.begin(partial(perform, made))
             if first:
                 bury_all(made, ENDED)

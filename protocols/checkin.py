@@ -157,6 +157,7 @@ class AgentStatus:
         tokens: Tokens settled.
         limit: The agent's own token limit; None: none.
         note: Why it is as it is, in words.
+        runs: Runs that were accepted and have not ended, in order: the one under way, then those that wait.
     """
 
     agent: AgentId
@@ -174,3 +175,4 @@ class AgentStatus:
     parent: AgentId | None = None
     pid: int = 0
     note: str = ""
+    runs: tuple[RunId, ...] = ()

@@ -220,6 +220,7 @@ class AgentHost:
             parent=self._seat.parent,
             pid=os.getpid(),
             note=self._note,
+            runs=() if over else self._runs.open,
         )
 
     @property

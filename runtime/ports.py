@@ -12,7 +12,7 @@ from ..protocols.mail import Kind, Receipt
 from ..protocols.notices import Notice
 from ..protocols.waits import WaitRefusal, WaitRequest
 
-__all__ = ("Channel", "Clock", "Journal", "PostOffice", "Record", "SupervisorLink", "Transport")
+__all__ = ("Channel", "Clock", "Journal", "PostOffice", "Record", "Stored", "SupervisorLink", "Transport")
 
 
 class Clock(Protocol):
@@ -134,6 +134,22 @@ class Record(NamedTuple):
     snapshot: bool = False
 
 
+class Stored(NamedTuple):
+    """What a journal holds of one stream, for those who tidy up.
+
+    Attributes:
+        stream: Its name.
+        records: How many there are.
+        size: Their bytes.
+        written: Unix seconds when it was last opened or written to.
+    """
+
+    stream: str
+    records: int
+    size: int
+    written: float
+
+
 class Journal(Protocol):
     """Streams of records that outlive every process: only added to, by one life of their owner at a time.
 
@@ -207,11 +223,36 @@ class Journal(Protocol):
         """
         ...
 
+    async def stored(self, prefix: str = "") -> tuple[Stored, ...]:
+        """What there is of each stream that `streams` names, in the same order. It looks at every record.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
+
     async def drop(self, stream: str) -> None:
         """Forget a stream: its records, and whose it is. Nobody can add to it before it is opened again.
 
         Raises:
             JournalUnavailable: It cannot be asked now; whether the stream was dropped is unknown. Ask again.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
+
+    async def drop_all(self, prefix: str, *, before: float | None = None) -> int:
+        """Forget all streams whose names begin so, or none; nobody opens or writes one of them meanwhile.
+
+        Args:
+            prefix: How their names begin.
+            before: Unix seconds: only if none of them was opened or written to since then. None: whenever that was.
+
+        Returns:
+            How many there were that are forgotten now.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now; whether they were dropped is unknown. Ask again.
             JournalInvalid: This is no journal, or not one for us.
         """
         ...

@@ -14,7 +14,7 @@ import typer
 
 from ...protocols.errors import FleetError
 from ..termination import end_by_signal
-from . import approvals, approve, attach, demo, doctor, explain, gc, ps, refuse, run, send, simulate, stop
+from . import approvals, approve, attach, demo, doctor, explain, gc, journal, ps, refuse, run, send, simulate, stop
 from .console import complain, print_json
 from .errors import Interrupted, Terminated
 from .status import NAME, Status, status_of
@@ -35,6 +35,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (approvals.approvals, approvals.EPILOG),
     (approve.approve, approve.EPILOG),
     (refuse.refuse, refuse.EPILOG),
+    (journal.journal, journal.EPILOG),
     (doctor.doctor, doctor.EPILOG),
     (explain.explain, explain.EPILOG),
     (simulate.simulate, simulate.EPILOG),

@@ -3,6 +3,7 @@
 FleetError                       protocols/errors.py
 ├── InputInvalid (ValueError)    what was typed cannot be used: exit status 2
 │   ├── FolderUnusable           a folder that cannot be counted
+│   ├── JournalUnusable          a journal that cannot be kept where it was named, or where it is by default
 │   ├── ModelUnusable            a model that cannot be asked as it was named
 │   ├── PresetFileInvalid        a file that holds no preset
 │   └── ToolsMissing             `--tools` that names no tool
@@ -19,6 +20,7 @@ __all__ = (
     "FolderUnusable",
     "InputInvalid",
     "Interrupted",
+    "JournalUnusable",
     "ModelUnusable",
     "PresetFileInvalid",
     "Terminated",
@@ -49,6 +51,17 @@ class FolderUnusable(InputInvalid):
         """Keep the facts."""
         super().__init__(reason=f"The folder {path!r} cannot be counted: {reason}.")
         self.path = path
+
+
+class JournalUnusable(InputInvalid):
+    """The journal at `where` cannot be used, because of `why`."""
+
+    def __init__(self, *, where: str, why: str) -> None:
+        """Keep the facts."""
+        advice = "Name another one with --journal, or do without: --no-journal"
+        super().__init__(reason=f"The journal {where} cannot be used: {why.rstrip('.')}. {advice}.")
+        self.where = where
+        self.why = why
 
 
 class ModelUnusable(InputInvalid):

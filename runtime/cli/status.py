@@ -3,7 +3,15 @@
 from enum import IntEnum
 
 from ...protocols.errors import FleetError, PresetInvalid
-from ..errors import AgentUnknown, ApprovalUnknown, ArgumentInvalid, NameInvalid, ToolInvalid, Unpicklable
+from ..errors import (
+    AgentUnknown,
+    ApprovalUnknown,
+    ArgumentInvalid,
+    JournalInvalid,
+    NameInvalid,
+    ToolInvalid,
+    Unpicklable,
+)
 from ..simulator.errors import ScenarioInvalid
 from .errors import InputInvalid, Interrupted, Terminated
 
@@ -16,6 +24,7 @@ BAD_INPUT = (
     ApprovalUnknown,
     ArgumentInvalid,
     InputInvalid,
+    JournalInvalid,
     NameInvalid,
     PresetInvalid,
     ScenarioInvalid,

@@ -33,6 +33,10 @@ class Database(Protocol):
         """Set up a new connection, in a transaction that from now on excludes others who do the same."""
         ...
 
+    def in_use(self) -> bool:
+        """Whether somebody has it open. Whoever asks has closed their own connection."""
+        ...
+
     def trouble(self, error: DBAPIError) -> JournalInvalid | JournalUnavailable:
         """What one of its errors means for us."""
         ...
@@ -89,6 +93,19 @@ class Scribe:
             raise
         return self.do(jobs)
 
+    def in_use(self) -> bool:
+        """Whether another journal, of this or another process, has the database open.
+
+        Raises:
+            JournalUnavailable: The database does not answer.
+            JournalInvalid: It is no journal, or not one for us.
+        """
+        self.close()
+        try:
+            return self._database.in_use()
+        except DBAPIError as error:
+            raise self._database.trouble(error) from None
+
     def close(self) -> None:
         """Let go of the connection; the next job opens another."""
         if self._connection is not None:
@@ -112,7 +129,8 @@ class Scribe:
             self._connection = self._database.connect(create=self._create)
             with self._connection.begin():
                 self._database.prepare(self._connection)
-                prepare(self._connection, self._database.where, create_tables=self._create)
+                now = self._clock.now()
+                prepare(self._connection, self._database.where, create_tables=self._create, now=now)
             self._create = False
         return self._connection
 

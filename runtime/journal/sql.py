@@ -16,7 +16,7 @@ from sqlalchemy.exc import ArgumentError
 
 from ..clock import SystemClock
 from ..errors import JournalInvalid, JournalUnavailable
-from ..ports import Clock, Record
+from ..ports import Clock, Record, Stored
 from .postgres import PostgresDatabase
 from .rules import RETENTION, Retention, check_number, check_stream, numbered
 from .scribe import Database, Job, Scribe
@@ -104,10 +104,29 @@ class SqlJournal:
         """The names of all streams, in order."""
         return await self._ask(None, lambda asked: asked.streams(prefix)) if prefix.isprintable() else ()
 
+    async def stored(self, prefix: str = "") -> tuple[Stored, ...]:
+        """What there is of each stream."""
+        return await self._ask(None, lambda asked: asked.stored(prefix)) if prefix.isprintable() else ()
+
     async def drop(self, stream: str) -> None:
         """Forget a stream and whose it is."""
         check_stream(stream)
         await self._ask(stream, lambda asked: asked.drop(stream))
+
+    async def drop_all(self, prefix: str, *, before: float | None = None) -> int:
+        """Forget all streams whose names begin so, or none; see `Journal.drop_all`."""
+        return await self._ask(None, lambda asked: asked.drop_all(prefix, before)) if prefix.isprintable() else 0
+
+    async def in_use(self) -> bool:
+        """Whether another journal, of this or another process, has the database open, as a running fleet has.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        if self._closed:
+            raise JournalUnavailable(where=self.where, reason="it was closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._scribe.in_use)
 
     async def aclose(self) -> None:
         """Finish what was asked for, and let go of the database."""

@@ -71,6 +71,23 @@ class SqliteFile:
     def prepare(self, connection: Connection) -> None:
         """Nothing: every transaction excludes all others."""
 
+    def in_use(self) -> bool:
+        """Whether somebody has the file open: SQLite lets nobody leave WAL mode while another connection is there.
+
+        Processes that were killed do not count: their locks ended with them.
+        """
+        try:
+            with closing(sqlite3.connect(f"{self._path.as_uri()}?mode=rw", uri=True, timeout=0)) as connection:
+                connection.execute("PRAGMA journal_mode=DELETE")
+                connection.execute("PRAGMA journal_mode=WAL")
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+                return True
+            raise JournalUnavailable(where=self.where, reason=str(error)) from None
+        except sqlite3.DatabaseError as error:
+            raise JournalInvalid(where=self.where, reason=str(error)) from None
+        return False
+
     def trouble(self, error: DBAPIError) -> JournalInvalid | JournalUnavailable:
         """What an error of SQLite's means for us."""
         reason = str(error.orig)

@@ -17,6 +17,8 @@ from ray.util import list_named_actors
 from amrita_fleet import Agent, ChannelClosed, Notice, tool
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.providers.scripted import call, say
+from amrita_fleet.runtime.journal.fleets import drop_fleet
+from amrita_fleet.runtime.journal.sql import SqlJournal
 from amrita_fleet.runtime.supervision.restart import RESTARTS
 
 from ..contracts.gate import Gate
@@ -234,6 +236,26 @@ async def test_a_fleet_whose_owner_was_killed_goes_on_in_another_process(journal
             assert seen[-1].data["outcome"] == "answered"
             assert [row.incarnation for row in await fleet.statuses()] == [2]
             assert ana.name == "ana"
+
+
+async def test_a_fleet_that_was_deleted_while_it_ran_does_not_begin_again_with_empty_accounts(
+    journal: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    model = steady(call("gate", name="one"), call("gate", name="two"), say("done"))
+    async with Gate() as gate, journaled(journal, "deleted") as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=model, tools=(gate.tool,)), ["ana"])
+        run = await ana.start("go")
+        await gate.begun("one")
+        kept = SqlJournal(journal)
+        assert await drop_fleet(kept, "deleted")
+        gate.let("one")
+        with pytest.raises(ChannelClosed):
+            await run.outcome()
+        with pytest.raises(ChannelClosed):
+            await fleet.spawn(Agent(preset=model), ["bob"])
+        assert await kept.streams() == ()
+        await kept.aclose()
+    assert "the fleet was deleted while it ran" in caplog.text
 
 
 @pytest.mark.timeout(400)

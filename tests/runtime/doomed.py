@@ -21,7 +21,7 @@ from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.local import LocalSystem
-from amrita_fleet.runtime.ports import Record
+from amrita_fleet.runtime.ports import Record, Stored
 
 from .step.pairing import flaw, messages_flaw
 
@@ -204,8 +204,14 @@ class DoomedJournal:
     async def streams(self, prefix: str = "") -> tuple[str, ...]:
         return await self._inner.streams(prefix)
 
+    async def stored(self, prefix: str = "") -> tuple[Stored, ...]:
+        return await self._inner.stored(prefix)
+
     async def drop(self, stream: str) -> None:
         await self._inner.drop(stream)
+
+    async def drop_all(self, prefix: str, *, before: float | None = None) -> int:
+        return await self._inner.drop_all(prefix, before=before)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -13,6 +13,7 @@ from amrita_fleet.protocols.notices import Notice
 from amrita_fleet.protocols.outcome import Outcome
 from amrita_fleet.protocols.providers.script import Move, call, repeat, say
 from amrita_fleet.protocols.providers.scripted import scripted
+from amrita_fleet.protocols.waits import WaitRefusal, WaitRequest
 from amrita_fleet.runtime.caller import UNREACHABLE_TRIES
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import AmritaConfig, FunctionConfig
@@ -20,8 +21,9 @@ from amrita_fleet.runtime.host import AgentHost, Seat, Surroundings
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.lease import RENEWAL, TERM
-from amrita_fleet.runtime.local_ways import LocalLink, LocalPost
+from amrita_fleet.runtime.local_ways import LocalAgents, LocalLink, LocalPost
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
+from amrita_fleet.runtime.supervision.wait_desk import WaitDesk
 
 pytestmark = pytest.mark.anyio
 
@@ -34,7 +36,7 @@ class Line:
     def __init__(self) -> None:
         self.clock = VirtualClock(1000.0)
         self.supervisor = Supervisor(fleet="f", limit=None, now=self.clock.now, post=lambda _agent, _text: None)
-        self.inner = LocalLink(self.supervisor)
+        self.inner = LocalLink(self.supervisor, WaitDesk(self.supervisor, LocalAgents({})))
         self.cut = False
         self.refuses = False
         self.asked: list[CheckIn] = []
@@ -56,6 +58,10 @@ class Line:
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         self._whole()
         await self.inner.report(status, notices)
+
+    async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
+        self._whole()
+        return await self.inner.wait(asked)
 
     async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
         self._whole()

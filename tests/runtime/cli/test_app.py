@@ -60,7 +60,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         (("send", "lead"), "Missing argument"),
         (
             ("fly",),
-            "No such command 'fly'. There are demo, run, ps, send, stop, approvals, approve, refuse, doctor, ",
+            "No such command 'fly'. There are demo, run, ps, send, stop, approvals, approve, refuse, journal, ",
         ),
         (("stpo",), "No such command 'stpo'. Did you mean 'stop'?"),
         (("stop", "ana", "--all"), "Name the agents to stop or give --all, not both."),
@@ -146,7 +146,7 @@ def test_an_error_of_the_tree_ends_a_command_with_its_sentence(error: FleetError
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "run", "ps", "send", "stop", "approvals", "approve", "refuse", "doctor", "simulate"]
+    "command", ["demo", "run", "ps", "send", "stop", "approvals", "approve", "refuse", "journal", "doctor", "simulate"]
 )
 def test_every_command_has_help_with_an_example_and_the_exit_statuses(
     command: str, capsys: pytest.CaptureFixture[str]

@@ -8,7 +8,7 @@ import pytest
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import Fenced, JournalConflict
 from amrita_fleet.runtime.journal.rules import NAME_LIMIT, NUMBER_LIMIT
-from amrita_fleet.runtime.ports import Journal, Record
+from amrita_fleet.runtime.ports import Journal, Record, Stored
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -268,6 +268,62 @@ async def test_a_stream_that_was_dropped_is_gone_and_nobodys(journal: Journal) -
     assert await journal.open("s", 1) == ()
     await journal.append("s", 1, 1, (b"new",))
     assert await journal.read("other") == (Record(1, 5, b"a"),)
+
+
+async def test_a_stream_is_weighed_and_knows_when_it_was_last_opened_or_written_to(
+    make: Make, clock: VirtualClock
+) -> None:
+    journal = make()
+    for stream in ("f/b", "f/a", "g/a"):
+        await journal.open(stream, 1)
+    await clock.advance(10)
+    await journal.append("f/a", 1, 1, (b"xyz", b""))
+    await clock.advance(10)
+    await journal.append("f/a", 1, 1, (b"xyz", b""))
+    await journal.read("f/b")
+    await journal.open("g/a", 1)
+
+    for reader in (journal, make()):
+        assert await reader.stored() == (Stored("f/a", 2, 3, 10.0), Stored("f/b", 0, 0, 0.0), Stored("g/a", 0, 0, 20.0))
+        assert await reader.stored("f/") == (Stored("f/a", 2, 3, 10.0), Stored("f/b", 0, 0, 0.0))
+        assert await reader.stored("f\0") == await reader.stored("h") == ()
+
+
+async def test_streams_are_dropped_together_or_not_at_all(make: Make, clock: VirtualClock) -> None:
+    journal, other = make(), make()
+    for stream in ("f/a", "f/b", "f_c", "g/a"):
+        await journal.open(stream, 3)
+        await journal.append(stream, 3, 1, (b"x",))
+    await clock.advance(10)
+    await other.append("f/b", 3, 2, (b"y",))
+
+    assert await journal.drop_all("f/", before=10.0) == 0
+    assert await journal.streams() == ("f/a", "f/b", "f_c", "g/a")
+    assert await journal.drop_all("f/", before=10.1) == 2
+    assert await journal.drop_all("f/", before=10.1) == await journal.drop_all("f/") == 0
+    assert await other.streams() == ("f_c", "g/a")
+    with pytest.raises(Fenced):
+        await other.append("f/b", 3, 3, (b"z",))
+    assert await other.open("f/b", 1) == ()
+    assert await journal.drop_all("") == 3
+    assert await journal.streams() == ()
+
+
+async def test_streams_that_are_opened_while_they_are_dropped_are_whole_or_new(make: Make) -> None:
+    journal, other = make(), make()
+    streams = [f"f/{number}" for number in range(20)]
+    for stream in streams:
+        await journal.open(stream, 1)
+        await journal.append(stream, 1, 1, (b"old",))
+
+    dropped, *found = await asyncio.gather(journal.drop_all("f/"), *(other.open(stream, 2) for stream in streams))
+
+    assert dropped == 20
+    for stream, records in zip(streams, found, strict=True):
+        assert records in ((), (Record(1, 1, b"old"),))
+        if stream in await other.streams(stream):
+            assert records == await other.read(stream) == ()
+            await other.append(stream, 2, 1, (b"new",))
 
 
 async def test_many_write_at_once_each_to_its_own_stream(make: Make) -> None:

@@ -230,6 +230,29 @@ async def test_a_file_that_another_process_holds_is_waited_for(file: Path, journ
     assert [record.number for record in await patient.read("s")] == [1, 2, 3, 4]
 
 
+async def test_a_file_is_in_use_while_another_journal_has_it_open(file: Path, journal_at: Open) -> None:
+    journal, other = journal_at(file), journal_at(file)
+    await fill(journal)
+    assert not await journal.in_use()
+    await other.read("s")
+    assert await journal.in_use()
+    await other.aclose()
+    assert not await journal.in_use()
+    assert len(await journal.read("s")) == 3
+
+
+async def test_a_file_whose_user_was_killed_is_in_use_no_longer(file: Path, journal_at: Open) -> None:
+    writer = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", WRITER, str(file), stdout=asyncio.subprocess.PIPE, env={"PYTHONPATH": str(SOURCE)}
+    )
+    assert writer.stdout is not None
+    await writer.stdout.readline()
+    assert await journal_at(file).in_use()
+    writer.kill()
+    await writer.communicate()
+    assert not await journal_at(file).in_use()
+
+
 def move(file: Path, to: Path) -> None:
     """Move a database, with what SQLite keeps beside it."""
     for suffix in ("", "-wal", "-shm"):
@@ -303,7 +326,7 @@ def damaged(path: Path) -> None:
     [
         (text_file, "not a database.*file of something else"),
         (other_database, r"tables of something else \(bookmarks\)"),
-        (newer_schema, r"newer Amrita Fleet \(schema 99; this one knows 1\)"),
+        (newer_schema, r"newer Amrita Fleet \(schema 99; this one knows 2\)"),
         (damaged, "malformed.*damaged"),
         (Path.mkdir, "it is no file"),
     ],
