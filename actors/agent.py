@@ -12,8 +12,9 @@ from ..protocols.ids import RunId
 from ..runtime.agent import Agent
 from ..runtime.config import set_config
 from ..runtime.containment import contained
-from ..runtime.errors import JournalUnavailable, PeerUnreachable
+from ..runtime.errors import PeerUnreachable
 from ..runtime.host import AgentHost, Seat
+from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.suspension import Stand
 from ..runtime.tools.served import served_tools
 from ..runtime.tools.tool import Tool

@@ -10,7 +10,8 @@ from typing import Any, NamedTuple, TypeVar
 
 import ray
 
-from ..runtime.errors import ChannelClosed, JournalUnavailable, PeerUnreachable
+from ..runtime.errors import ChannelClosed, PeerUnreachable
+from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.ports import Journal, Record, Stored
 from .channel import CONTROL
 from .reborn import Reborn

@@ -9,7 +9,8 @@ from anyio import to_thread
 from ray.exceptions import RayError
 
 from ..protocols.errors import FleetError
-from ..runtime.errors import JournalUnavailable, PeerUnreachable, SystemUnavailable
+from ..runtime.errors import PeerUnreachable, SystemUnavailable
+from ..runtime.journal_errors import JournalUnavailable
 from .lifecycle import Lasting, death_of, end, kill, ready
 from .replaced import RETRY_PAUSE, Replaced
 

@@ -20,7 +20,7 @@ from .channel import CONTROL, MAIL, actor_name, namespace
 from .errors import death, translate, translated
 from .journal import JOURNAL, READ, JournalActor, JournalPlace
 from .lifetimes import here, lifetime
-from .link import CHECK_IN, SETTLE
+from .link import CHECK_IN, SETTLE, Charter
 from .placement import Place
 from .replaced import RETRY_PAUSE
 from .steering_desk import WATCH
@@ -91,19 +91,17 @@ def create_journal(fleet: str, place: JournalPlace, *, create: bool, service: bo
         return cast("type[JournalActor]", options.remote(place.url, create))
 
 
-def create_supervisor(
-    fleet: str, limit: int | None, journal: type[JournalActor] | None, *, service: bool = False
-) -> type[SupervisorActor]:
+def create_supervisor(charter: Charter) -> type[SupervisorActor]:
     """Make a fleet's Supervisor, on this process's node if it can be. It blocks.
 
     Raises:
         SystemUnavailable: There is a fleet of this name.
     """
     options = Supervisors.options(
-        name=SUPERVISOR, namespace=namespace(fleet), **here(soft=True), **lifetime(service=service)
+        name=SUPERVISOR, namespace=namespace(charter.fleet), **here(soft=True), **lifetime(service=charter.service)
     )
-    with unique(fleet):
-        return cast("type[SupervisorActor]", options.remote(fleet, limit, journal, service))
+    with unique(charter.fleet):
+        return cast("type[SupervisorActor]", options.remote(charter))
 
 
 @contextmanager

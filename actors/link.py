@@ -4,7 +4,7 @@ An agent's process loads this, and nothing of the Supervisor itself.
 """
 
 from abc import ABC, abstractmethod
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import ray
 
@@ -19,7 +19,7 @@ from .journal import JournalActor
 from .replaced import Replaced
 from .tool_server_link import ToolServersDesk
 
-__all__ = ("CHECK_IN", "SETTLE", "AgentsDesk", "AgentsSupervisor", "RayLink")
+__all__ = ("CHECK_IN", "SETTLE", "AgentsDesk", "AgentsSupervisor", "Charter", "RayLink")
 
 CHECK_IN = "checkin"
 SETTLE = "settle"
@@ -66,21 +66,30 @@ class WaitsDesk(Protocol):
         ...
 
 
+class Charter(NamedTuple):
+    """What a Supervisor's actor is made for.
+
+    Attributes:
+        fleet: The fleet's name.
+        limit: The most tokens all agents together may spend; None: no limit.
+        journal: The journal's actor; None: there is none.
+        owner: Names this opening of the fleet; the processes that follow one that died have the same.
+        service: The fleet outlives the process that began it.
+    """
+
+    fleet: str
+    limit: int | None
+    journal: type[JournalActor] | None
+    owner: str
+    service: bool
+
+
 class AgentsDesk(ABC):
     """What agents may ask of the Supervisor. Protocol values travel as the codec's bytes. `SupervisorActor` answers."""
 
-    def __init__(
-        self,
-        fleet: str,
-        limit: int | None,
-        journal: type[JournalActor] | None,
-        service: bool,  # noqa: FBT001  Ray's calls are positional
-    ) -> None:
-        """Keep what `open` needs. `service`: the fleet outlives the process that began it."""
-        self._fleet = fleet
-        self._limit = limit
-        self._journal = journal
-        self._service = service
+    def __init__(self, charter: Charter) -> None:
+        """Keep what `open` needs."""
+        self._charter = charter
 
     @property
     @abstractmethod

@@ -1,11 +1,14 @@
 """A fleet that runs as a service: its actors outlive the process that begins it."""
 
+import secrets
+
 from anyio import to_thread
 
 from ..runtime.errors import SystemUnavailable
 from .attached import AttachedSystem
 from .journal import JournalActor, JournalPlace
 from .lifecycle import create_journal, create_supervisor, ready
+from .link import Charter
 from .remains import end_fleet, fleets
 from .supervisor import SupervisorActor
 
@@ -53,4 +56,4 @@ class ServiceSystem(AttachedSystem):
         return create_journal(self.fleet, self._journal, create=True, service=True)
 
     def _create_supervisor(self, journal: type[JournalActor]) -> type[SupervisorActor]:
-        return create_supervisor(self.fleet, self._limit, journal, service=True)
+        return create_supervisor(Charter(self.fleet, self._limit, journal, secrets.token_hex(8), service=True))

@@ -14,11 +14,13 @@ from ..protocols.checkin import AgentStatus
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..runtime.clock import SystemClock
-from ..runtime.errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable, PeerUnreachable
+from ..runtime.errors import PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
+from ..runtime.journal_errors import Fenced, JournalConflict, JournalUnavailable
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
+from ..runtime.supervision.ownership import check_owner
 from ..runtime.supervision.replay import bury_all, perform
 from ..runtime.supervision.state import BEGINNING
 from ..runtime.supervision.succession import next_life
@@ -27,7 +29,8 @@ from ..runtime.supervision.wait_desk import WaitDesk
 from ..runtime.supervision.wait_watch import WaitWatch
 from ..runtime.supervision.wording import ENDED
 from .channel import CONTROL, RayPost, namespace
-from .journal import JournalActor, RayJournal
+from .journal import RayJournal
+from .link import Charter
 from .reborn import Reborn
 from .replaced import RETRY_PAUSE, give_way
 from .steering_desk import SteeringDesk
@@ -47,15 +50,9 @@ class SupervisorActor(SteeringDesk, Reborn):
     _log: JournaledCommands | None = None
     _watch: WaitWatch | None = None
 
-    def __init__(
-        self,
-        fleet: str,
-        limit: int | None,
-        journal: type[JournalActor] | None,
-        service: bool,  # noqa: FBT001  Ray's calls are positional
-    ) -> None:
+    def __init__(self, charter: Charter) -> None:
         """Keep what `open` needs."""
-        super().__init__(fleet, limit, journal, service)
+        super().__init__(charter)
         self._closed = asyncio.Event()
         self._failed = ""
         self._called_again()
@@ -93,11 +90,11 @@ class SupervisorActor(SteeringDesk, Reborn):
             try:
                 await self._open(first=False)
             except (PeerUnreachable, JournalUnavailable) as error:
-                log.warning("the fleet %s waits for its journal to go on: %s", self._fleet, error)
+                log.warning("the fleet %s waits for its journal to go on: %s", self._charter.fleet, error)
                 await asyncio.sleep(RETRY_PAUSE)
             except FleetError as error:
                 self._failed = f"the fleet cannot go on: {error}"
-                log.exception("the fleet %s cannot go on", self._fleet)
+                log.exception("the fleet %s cannot go on", self._charter.fleet)
                 return
 
     @ray.method
@@ -110,31 +107,29 @@ class SupervisorActor(SteeringDesk, Reborn):
 
     async def _open(self, *, first: bool) -> None:
         clock = SystemClock()
-        commands = await self._commands(clock)
+        commands = await self._commands(clock, first=first)
         state = BEGINNING if commands is None else await commands.open()
         epoch = FIRST if commands is None else commands.epoch
-        post = RayPost(namespace(self._fleet), self._row)
+        fleet, limit = self._charter.fleet, self._charter.limit
+        post = RayPost(namespace(fleet), self._row)
         self._notes = NotePoster(post, clock, epoch)
-        made = Supervisor(
-            fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes, log=commands, state=state
-        )
+        made = Supervisor(fleet=fleet, limit=limit, now=clock.now, post=self._notes, log=commands, state=state)
         if commands is not None:
-            if epoch == FIRST and not first:  # to begin again with empty accounts would be to forget the limits
-                raise JournalInvalid(
-                    where=f"What is left of {self._fleet!r}", reason="the fleet was deleted while it ran"
-                )
             commands.begin(partial(perform, made))
-            if first:
-                bury_all(made, ENDED)
+        if first:
+            made.begin(self._charter.owner, limit)
+            bury_all(made, ENDED)
         self._log, self._made = commands, made
         self._watch = WaitWatch(made, RayAgents(post), clock)
         await self._written()
 
-    async def _commands(self, clock: Clock) -> JournaledCommands | None:
+    async def _commands(self, clock: Clock, *, first: bool) -> JournaledCommands | None:
         """What the journal keeps of the Supervisors before, if there is a journal."""
-        if self._journal is None:
+        if self._charter.journal is None:
             return None
-        log = FleetLog(RayJournal(self._journal, self._fleet), self._fleet)
+        log = FleetLog(RayJournal(self._charter.journal, self._charter.fleet), self._charter.fleet)
+        if not first:
+            await check_owner(log, self._charter.owner)
         return JournaledCommands(await log.ledger(clock), clock)
 
     async def _written(self) -> None:
@@ -183,7 +178,7 @@ class SupervisorActor(SteeringDesk, Reborn):
     @ray.method(concurrency_group=CONTROL)
     async def tool_servers(self, node: str) -> type[ToolServersDesk]:
         """The actor that runs MCP servers on a node; see `AgentsDesk`."""
-        return await asyncio.to_thread(create_tool_servers, self._fleet, node, service=True)
+        return await asyncio.to_thread(create_tool_servers, self._charter.fleet, node, service=True)
 
     async def _row(self, agent: AgentId) -> AgentStatus:
         return self._supervisor.find(agent)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import secrets
 from math import inf
 from pathlib import Path
 
@@ -14,8 +15,9 @@ from ..protocols.codec import decode
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
 from ..protocols.outcome import Ending, Outcome
-from ..runtime.errors import ChannelClosed, FleetClosed, JournalUnavailable, NameTaken, SystemUnavailable
+from ..runtime.errors import ChannelClosed, FleetClosed, NameTaken, SystemUnavailable
 from ..runtime.host import Seat
+from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.life_end import CLOSED
 from ..runtime.ports import Journal
 from ..runtime.supervision.supervisor import Newcomer
@@ -28,6 +30,7 @@ from .draining import RayDrain
 from .journal import JOURNAL, JournalActor, JournalPlace, journal_place
 from .keeping import Kept
 from .lifecycle import create_agent, create_journal, create_supervisor, death_of, end_all, kill, ready
+from .link import Charter
 from .node_servers import NodeServers
 from .placement import Place
 from .remains import collect
@@ -267,9 +270,11 @@ def kept_supervisor(
     fleet: str, limit: int | None, journal: Kept[type[JournalActor]] | None
 ) -> Kept[type[SupervisorActor]]:
     """A fleet's Supervisor."""
+    owner = secrets.token_hex(8)
 
     def create(_: bool) -> type[SupervisorActor]:  # noqa: FBT001
-        return create_supervisor(fleet, limit, None if journal is None else journal.way.handle)
+        there = None if journal is None else journal.way.handle
+        return create_supervisor(Charter(fleet, limit, there, owner, service=False))
 
     return Kept(SUPERVISOR, fleet, create, lambda actor, first: actor.open.remote(first))
 

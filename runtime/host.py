@@ -32,10 +32,11 @@ from .draining import under_way
 from .driver import Driver
 from .driver_ports import Ports
 from .endings import Endings
-from .errors import ChannelClosed, Fenced, PeerUnreachable, QueueFull
+from .errors import ChannelClosed, PeerUnreachable, QueueFull
 from .given import check_task
 from .hook_chain import HookChain
 from .inbox import Inbox
+from .journal_errors import Fenced
 from .lease import Lease
 from .life_end import LifeEnd
 from .life_log import LifeLog

@@ -10,8 +10,9 @@ from ..protocols.ids import AgentId, Incarnation
 from ..protocols.mail import Refusal
 from ..protocols.outcome import Ending
 from .endings import Endings
-from .errors import ChannelClosed, Fenced, JournalUnavailable, PeerUnreachable
+from .errors import ChannelClosed, PeerUnreachable
 from .inbox import Inbox
+from .journal_errors import Fenced, JournalUnavailable
 from .life_log import LifeLog
 from .run_queue import RunQueue
 from .run_suspensions import RunSuspensions

@@ -5,9 +5,10 @@ from typing import Self
 
 from ..protocols.ids import AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Envelope, Refusal
-from .errors import JournalUnavailable, PeerUnreachable
+from .errors import PeerUnreachable
 from .inbox import Inbox
 from .journal.fleet_log import FleetLog
+from .journal_errors import JournalUnavailable
 from .mail_log import MailLog
 from .ports import Clock
 from .recorder import Recorder

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import secrets
 from functools import partial
 from pathlib import Path
 
@@ -16,10 +17,11 @@ from .clock import SystemClock
 from .config import adopt_config
 from .control import Controls
 from .draining import Drain
-from .errors import FleetClosed, JournalUnavailable
+from .errors import FleetClosed
 from .host import AgentHost, Seat, Surroundings
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
+from .journal_errors import JournalUnavailable
 from .local_ways import LocalAgents, LocalApprovals, LocalDrain, LocalLink, LocalPost
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
@@ -104,6 +106,7 @@ class LocalSystem:
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
         if self._commands is not None:
             self._commands.begin(partial(perform, self._supervisor))
+            self._supervisor.begin(secrets.token_hex(8), self._limit)
             bury_all(self._supervisor, ENDED)
         self._watch = WaitWatch(self._supervisor, LocalAgents(self._hosts), clock)
         self._around = Surroundings(LocalLink(self._supervisor, self._watch.desk), self._post, clock, self._log)

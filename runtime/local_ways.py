@@ -8,8 +8,9 @@ from ..protocols.notices import Notice
 from ..protocols.waits import Standing, WaitRefusal, WaitRequest
 from .control import AgentControl
 from .draining import undrained, undrained_report
-from .errors import ChannelClosed, Fenced, PeerUnreachable
+from .errors import ChannelClosed, PeerUnreachable
 from .host import AgentHost
+from .journal_errors import Fenced
 from .lease import is_latest
 from .ports import Clock
 from .supervision.supervisor import Supervisor

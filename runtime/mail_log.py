@@ -11,9 +11,9 @@ from ..protocols.codec import decode, decode_batch, encode, encode_batch, encode
 from ..protocols.errors import DecodeError, FleetError
 from ..protocols.ids import MessageId
 from ..protocols.mail import Envelope, Receipt, ReceiptState, Verdict
-from .errors import JournalUnavailable, RecordInvalid
 from .inbox import Inbox
 from .journal.stream_writer import StreamWriter
+from .journal_errors import JournalUnavailable, RecordInvalid
 from .mail.mailbox import Mailbox, MailboxState
 from .ports import Record
 from .records import Lost, Taken

@@ -16,7 +16,7 @@ from ..protocols.errors import DecodeError, FleetError, VersionMismatch
 from ..protocols.ids import AgentId, MessageId, RunId
 from ..protocols.mail import Refusal
 from ..protocols.outcome import Ending, Outcome
-from .errors import RecordInvalid
+from .journal_errors import RecordInvalid
 from .ports import Record
 from .step.advance import advance
 from .step.compaction import Measured

@@ -5,10 +5,10 @@ from math import inf, nextafter
 from pathlib import Path
 from typing import NamedTuple
 
-from ..errors import JournalInvalid, JournalUnavailable
 from ..journal.fleets import KeptFleet, drop_fleet, fleets_of
 from ..journal.folder import files, remove_empty
 from ..journal.sql import SqlJournal, database_of
+from ..journal_errors import JournalInvalid, JournalUnavailable
 from .errors import InputInvalid, JournalUnusable
 from .fleet_journal import read, state_folder
 

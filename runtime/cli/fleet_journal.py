@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING
 
 from rich.console import Console
 
-from ..errors import JournalInvalid, JournalUnavailable
 from ..given import check_fleet_name
 from ..journal.choose import default_folder, default_path
 from ..journal.fleets import KeptFleet, fleet_of, mark_ended
+from ..journal_errors import JournalInvalid, JournalUnavailable
 from .console import complain
 from .errors import InputInvalid, JournalUnusable
 from .ticking import ticking

@@ -3,15 +3,8 @@
 from enum import IntEnum
 
 from ...protocols.errors import FleetError, PresetInvalid
-from ..errors import (
-    AgentUnknown,
-    ApprovalUnknown,
-    ArgumentInvalid,
-    JournalInvalid,
-    NameInvalid,
-    ToolInvalid,
-    Unpicklable,
-)
+from ..errors import AgentUnknown, ApprovalUnknown, ArgumentInvalid, NameInvalid, ToolInvalid, Unpicklable
+from ..journal_errors import JournalInvalid
 from ..simulator.errors import ScenarioInvalid
 from .errors import InputInvalid, Interrupted, Terminated
 

@@ -5,7 +5,7 @@ from contextlib import suppress
 from math import inf
 from pathlib import Path
 
-from ..errors import JournalInvalid, JournalUnavailable
+from ..journal_errors import JournalInvalid, JournalUnavailable
 from .fleets import drop_fleet, fleets_of
 from .sql import SqlJournal
 

@@ -3,7 +3,7 @@
 from dataclasses import dataclass, field
 
 from ..clock import SystemClock
-from ..errors import JournalUnavailable
+from ..journal_errors import JournalUnavailable
 from ..ports import Clock, Record, Stored
 from .rules import RETENTION, Head, Retention, check_number, check_stream, claimed, next_life, numbered, unwritten
 

@@ -4,7 +4,7 @@ from sqlalchemy import URL, Connection, create_engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from ..errors import JournalInvalid, JournalUnavailable
+from ..journal_errors import JournalInvalid, JournalUnavailable
 
 __all__ = ("PostgresDatabase",)
 

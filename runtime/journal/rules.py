@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..errors import Fenced, JournalConflict
+from ..journal_errors import Fenced, JournalConflict
 from ..ports import Record
 
 __all__ = (

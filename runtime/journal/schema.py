@@ -24,7 +24,7 @@ from sqlalchemy import (
     update,
 )
 
-from ..errors import JournalInvalid
+from ..journal_errors import JournalInvalid
 
 __all__ = ("JOURNAL", "RECORD", "STREAM", "VERSION", "prepare")
 

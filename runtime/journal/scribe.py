@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from ..errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable
+from ..journal_errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable
 from ..ports import Clock
 from .rules import Retention
 from .schema import prepare

@@ -15,7 +15,7 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from ..clock import SystemClock
-from ..errors import JournalInvalid, JournalUnavailable
+from ..journal_errors import JournalInvalid, JournalUnavailable
 from ..ports import Clock, Record, Stored
 from .postgres import PostgresDatabase
 from .rules import RETENTION, Retention, check_number, check_stream, numbered

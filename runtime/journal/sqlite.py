@@ -10,7 +10,7 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from ..errors import JournalInvalid, JournalUnavailable
+from ..journal_errors import JournalInvalid, JournalUnavailable
 from .schema import JOURNAL
 
 __all__ = ("BUSY", "SqliteFile")

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from ..errors import JournalUnavailable
+from ..journal_errors import JournalUnavailable
 from ..ports import Clock, Journal, Record
 from ..whole import GivenUp, WholeWork
 

@@ -17,9 +17,9 @@ from typing import NamedTuple, Protocol, TypeVar
 from ...protocols.codec import decode, encode
 from ...protocols.errors import FleetError
 from ...protocols.ids import Incarnation
-from ..errors import Fenced, JournalUnavailable, RecordInvalid
 from ..journal.rules import RECORD_LIMIT
 from ..journal.stream_writer import StreamWriter
+from ..journal_errors import Fenced, JournalUnavailable, RecordInvalid
 from ..ports import Clock, Record
 from .commands import Command, Tell
 from .state import BEGINNING, SupervisorState

@@ -81,7 +81,7 @@ class Ledger:
 
         Args:
             root: Its name.
-            limit: The most tokens all together may spend, whatever they might in that other one; None: no limit.
+            limit: The most tokens all together may spend; None: no limit. That other one's counts, if there is one.
             state: What that other one was.
 
         Raises:
@@ -90,13 +90,20 @@ class Ledger:
         self.root: Path = (root,)
         accounts = (Account(self.root, limit), *state.accounts)
         self._accounts: dict[Path, Account] = {account.path: account for account in accounts}
-        self._accounts[self.root] = replace(self._accounts[self.root], limit=limit)
         self._open: dict[str, Reservation] = {held.ask.reservation: held for held in state.open}
         # Forgetting is safe. A repeated settlement finds nothing to settle, which watchers are told, and what is lost
         # is a late correction downward. None: it was counted, and nothing can change it any more.
         self._closed: dict[str, Reservation | None] = dict(
             (ended, None) if isinstance(ended, str) else (ended.ask.reservation, ended) for ended in state.closed
         )
+
+    def limit(self, limit: int | None) -> None:
+        """Limit the account above all others anew. What is spent or set aside stays so, also where it is more.
+
+        Raises:
+            ValueError: The limit is negative.
+        """
+        self._accounts[self.root] = replace(self._accounts[self.root], limit=limit)
 
     def open(self, path: Path, limit: int | None) -> None:
         """Open an account under one that is open. Nothing happens if it is open with this limit.

@@ -20,6 +20,7 @@ class SupervisorState:
         restarts: Who was restarted of late.
         notices: The last notices, and how many there were.
         users: Processes through which a person has spoken.
+        owner: Who opened the fleet last; empty: nobody said so.
     """
 
     ledger: LedgerState = field(default_factory=LedgerState)
@@ -27,6 +28,7 @@ class SupervisorState:
     restarts: tuple[Restarted, ...] = ()
     notices: NoticeLogState = field(default_factory=NoticeLogState)
     users: int = 0
+    owner: str = ""
 
     @property
     def rows(self) -> int:

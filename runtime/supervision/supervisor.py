@@ -1,159 +1,33 @@
-"""The one place that says who may go on: the plain class around the ledger, the roster and the notices.
+"""The one place that says who may go on: the plain class around the ledger, the roster and the notices."""
 
-Its lock is held for one short piece of policy at a time; what follows for others (notes to parents, waking watchers)
-is done after it is released.
-"""
-
-from collections.abc import Callable, Generator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
-from threading import Lock
-from typing import TypeAlias
 
 from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlement, Stop, WindDown
-from ...protocols.ids import USER, AgentId, Incarnation
-from ...protocols.messages import Json
+from ...protocols.ids import USER, AgentId
 from ...protocols.notices import Notice, NoticeType
 from . import wording
-from .account import Account, Path
-from .command_log import CommandLog, Unrecorded
+from .account import Account
+from .admissions import Admissions
+from .bench import Facts
 from .commands import (
-    Admit,
-    AdmitUser,
-    Bury,
     Check,
-    Command,
     Newcomer,
     PauseAgents,
     Settle,
     StopAgents,
     Tell,
 )
-from .feed import NoticeFeed
-from .ledger import Ledger
 from .permission import permit
-from .restart import Restarts
-from .roster import NEWCOMER, Member, Roster, is_restarting
-from .state import BEGINNING, SupervisorState
+from .roster import Member
 
 __all__ = ("Newcomer", "Supervisor")
 
-Facts: TypeAlias = dict[str, Json]
 
-
-class Supervisor:
+class Supervisor(Admissions):
     """Admits agents, answers their check-ins, counts their tokens, and steers them for people.
 
     Any thread may call any method; each is quick and waits for nobody.
-
-    Attributes:
-        feed: The fleet's notices, to read and to subscribe to.
-        log: Takes what is asked of it. An answer may go out once it is `written`.
     """
-
-    def __init__(
-        self,
-        *,
-        fleet: str,
-        limit: int | None,
-        now: Callable[[], float],
-        post: Callable[[AgentId, str], None],
-        log: CommandLog | None = None,
-        state: SupervisorState = BEGINNING,
-    ) -> None:
-        """Begin a fleet without agents, or go on with one.
-
-        Args:
-            fleet: Its name.
-            limit: The most tokens all agents together may spend; None: no limit.
-            now: Gives Unix seconds.
-            post: Sends a note of one line to an agent, from any thread. It must return at once and raise nothing.
-            log: Keeps what is asked, for another process to go on from; None: nobody does.
-            state: What an earlier Supervisor of this fleet was when it was last written down as a whole. Its limit
-                counts no longer.
-
-        Raises:
-            ValueError: The limit is negative.
-        """
-        self.log = log or Unrecorded(now)
-        self.feed = NoticeFeed(self._now, state.notices)
-        self._at = 0.0
-        self._post = post
-        # Not an RLock: a method that ran inside another would call `post` while the outer one still holds the lock.
-        self._lock = Lock()
-        self._ledger = Ledger(fleet, limit, state.ledger)
-        self._roster = Roster(state.roster)
-        self._restarts = Restarts(state.restarts)
-        self._users = state.users
-        self._notes: list[tuple[AgentId, str]] = []
-
-    # --- what systems call --------------------------------------------------------------------------------------------
-
-    def admit(self, agent: AgentId, parent: AgentId | None, limit: int | None, pid: int) -> Incarnation:
-        """Take in one agent as `admit_all` does, or, as `USER`, one more process through which a person speaks."""
-        if agent == USER:
-            with self._turn(AdmitUser()):
-                self._users += 1
-                return Incarnation(self._users)
-        return self.admit_all((Newcomer(agent, parent, limit),), pid)[0]
-
-    def admit_all(self, newcomers: Sequence[Newcomer], pid: int) -> tuple[Incarnation, ...]:
-        """Take in new agents and next lives of dead ones; all of them or none.
-
-        A next life has the parent, the limit and the account of the one before, which is fenced since it died. An
-        agent under a stopped one is taken in, and told to stop at its first check-in.
-
-        Args:
-            newcomers: A parent may stand before its children.
-            pid: Their process, or the one that starts them; what they report later counts.
-
-        Returns:
-            The numbers of these lives, from 1.
-
-        Raises:
-            NameInvalid: No agent may have one of the names.
-            NameTaken: An agent of that name lives, or is dead but had another parent or limit.
-            AgentUnknown: There is no such parent.
-            ValueError: A limit is negative.
-        """
-        with self._turn(Admit(tuple(newcomers), pid)):
-            accounts = [Account(self._path(each.agent), each.limit) for each in newcomers]
-            members = self._roster.admit_all(self._newcomer(each, pid) for each in newcomers)
-            for member, account in zip(members, accounts, strict=True):
-                self._admitted(member, account)
-            return tuple(member.incarnation for member in members)
-
-    def died(self, agent: AgentId, incarnation: Incarnation, reason: str, *, restart: bool = False) -> bool:
-        """Note that a life is over, count its open calls as spent in full, and tell its parent if it was the last one.
-
-        Nothing happens if that life was over already, but that one which was to be followed by another is the last.
-
-        Args:
-            agent: Whose life.
-            incarnation: Its number.
-            reason: Why it is over.
-            restart: Whether whoever owns the agent would begin its next life now.
-
-        Returns:
-            Whether it is to be begun: the agent is not stopped, and was not restarted too often of late.
-        """
-        with self._turn(Bury(agent, incarnation, reason, restart)):
-            if restart and is_restarting(self._roster.latest(agent), incarnation):
-                return True
-            living = self._roster.current(agent, incarnation)
-            wanted = restart and living is not None and living.stopped is None
-            again = wanted and self._restarts.allow(agent, self._now())
-            member = self._roster.bury(agent, incarnation, reason, self._now(), restarts=again)
-            if member is None:
-                return False
-            fenced = self._ledger.fence(self._path(agent), incarnation)
-            facts: Facts = {"incarnation": incarnation, "reservations": list(fenced), "restarts": again}
-            self._tell(NoticeType.AGENT, "died", agent, reason, facts)
-            if wanted and not again:
-                self._tell(NoticeType.AGENT, "quarantined", agent, wording.quarantine(agent))
-            if not again:
-                self._note(member.parent, wording.death_note(agent, reason))
-            return again
 
     # --- what agents call ---------------------------------------------------------------------------------------------
 
@@ -282,60 +156,12 @@ class Supervisor:
 
     # ------------------------------------------------------------------------------------------------------------------
 
-    @contextmanager
-    def _turn(self, command: Command) -> Generator[None, None, None]:
-        """Hold the lock while something changes; tell others what came of it afterwards."""
-        with self._lock:
-            self._at = self.log.note(command, self._state)
-            yield
-            notes, self._notes = self._notes, []
-        self.feed.wake_all()
-        for agent, text in () if self.log.replaying else notes:
-            self._post(agent, text)
-
-    def _state(self) -> SupervisorState:
-        """All that the commands so far have come to; the lock is held, for about a millisecond."""
-        parts = self._ledger.state(), self._roster.state(), self._restarts.state(), self.feed.state()
-        return SupervisorState(*parts, self._users)
-
-    def _now(self) -> float:
-        """When what is being done was asked for."""
-        return self._at
-
-    def _newcomer(self, asks: Newcomer, pid: int) -> Member:
-        status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
-        above = None if asks.parent == USER else asks.parent
-        return Member(asks.agent, Incarnation(0), above, asks.limit, pid, status)
-
-    def _admitted(self, member: Member, account: Account) -> None:
-        self._ledger.open(account.path, account.limit)
-        if member.stopped is not None:
-            self._ledger.stop(account.path)
-        facts: Facts = {
-            "incarnation": member.incarnation,
-            "parent": member.parent,
-            "limit": member.limit,
-            "pid": member.pid,
-        }
-        self._tell(NoticeType.AGENT, "admitted", member.agent, wording.admission(member), facts)
-
     def _fenced(self, asked: CheckIn) -> Stop:
         reason = wording.fenced(asked, self._roster.latest(asked.agent))
         self._tell(NoticeType.AGENT, "fenced", asked.agent, reason, {"incarnation": asked.incarnation})
         return Stop(reason, fenced=True)
 
-    def _path(self, agent: AgentId) -> Path:
-        return (*self._ledger.root, agent)
-
     def _row(self, member: Member) -> AgentStatus:
         row = member.row(self._ledger.account(self._path(member.agent)).spent)
         waits = self.log.waits if row.run is not None and member.active else ""
         return replace(row, note=row.note or waits)
-
-    def _tell(self, kind: NoticeType, event: str, agent: AgentId, text: str, facts: Facts | None = None) -> None:
-        self.feed.append(Notice(type=kind, extra_type=event, agent=agent, text=text, data=facts or {}))
-
-    def _note(self, agent: AgentId | None, text: str) -> None:
-        member = None if agent is None else self._roster.latest(agent)
-        if agent is not None and member is not None and (member.active or member.restarts):
-            self._notes.append((agent, text))

@@ -12,8 +12,8 @@ from amrita_fleet import SystemUnavailable
 from amrita_fleet.actors.journal import JournalPlace, RayJournal, journal_place
 from amrita_fleet.actors.lifecycle import create_journal, end
 from amrita_fleet.actors.system import open_system
-from amrita_fleet.runtime.errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable
 from amrita_fleet.runtime.ports import Record
 
 pytestmark = [pytest.mark.anyio, pytest.mark.ray, pytest.mark.usefixtures("ray_cluster")]

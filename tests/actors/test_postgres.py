@@ -7,7 +7,7 @@ import pytest
 from amrita_fleet import Agent, Fleet
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.providers.scripted import call, say
-from amrita_fleet.runtime.errors import JournalInvalid, JournalUnavailable
+from amrita_fleet.runtime.journal_errors import JournalInvalid, JournalUnavailable
 
 from ..contracts.gate import Gate
 from ..runtime.journal.server import IN_URL, Server, free_port

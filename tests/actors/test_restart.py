@@ -14,7 +14,7 @@ import pytest
 from anyio import Path as AsyncPath
 from ray.util import list_named_actors
 
-from amrita_fleet import Agent, ChannelClosed, Notice, tool
+from amrita_fleet import Agent, ChannelClosed, Fleet, Notice, PeerUnreachable, tool
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.providers.scripted import call, say
 from amrita_fleet.runtime.journal.fleets import drop_fleet
@@ -256,6 +256,30 @@ async def test_a_fleet_that_was_deleted_while_it_ran_does_not_begin_again_with_e
         assert await kept.streams() == ()
         await kept.aclose()
     assert "the fleet was deleted while it ran" in caplog.text
+
+
+async def ask_for_ever(fleet: Fleet) -> None:
+    """Until there is no Supervisor any more."""
+    while True:
+        await fleet.send("ana", "anybody there?")
+        await fleet.statuses()
+
+
+async def test_of_two_processes_that_open_a_fleet_the_newer_one_goes_on_and_the_older_one_ends(journal: Path) -> None:
+    async with Gate() as gate, journaled(journal, "taken") as old:
+        held = steady(call("gate", name="old"), say("never"))
+        (ana,) = await old.spawn(Agent(preset=held, tools=(gate.tool,)), ["ana"])
+        await ana.start("go")
+        await gate.begun("old")
+        async with Fleet("taken", system="local", journal=journal) as new:
+            model = steady(say("new"), say("still new"))
+            (bob,) = await new.spawn(Agent(preset=model), ["bob"])
+            assert (await bob.run("?")).text == "new"
+            gate.let("old")  # its next model call asks a Supervisor that may answer nobody
+            with pytest.raises((ChannelClosed, PeerUnreachable)):
+                await ask_for_ever(old)
+            assert (await bob.run("?")).text == "still new"
+            assert [row.agent for row in await new.statuses() if row.phase == "idle"] == ["bob"]
 
 
 @pytest.mark.timeout(400)

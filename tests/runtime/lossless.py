@@ -6,7 +6,8 @@ from itertools import chain
 
 from amrita_fleet.protocols.ids import AgentId, MessageId, RunId
 from amrita_fleet.protocols.outcome import Outcome
-from amrita_fleet.runtime.errors import JournalUnavailable, PeerUnreachable
+from amrita_fleet.runtime.errors import PeerUnreachable
+from amrita_fleet.runtime.journal_errors import JournalUnavailable
 from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.records import Happened, Past, Queued, decode_record, replay
 from amrita_fleet.runtime.step.events import Asked, MailTaken, Woken

@@ -23,10 +23,11 @@ from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.mail import BODY_LIMIT, ReceiptState, Refusal
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import MailConfig
-from amrita_fleet.runtime.errors import Fenced, PeerUnreachable
+from amrita_fleet.runtime.errors import PeerUnreachable
 from amrita_fleet.runtime.inbox import Inbox
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import Fenced
 from amrita_fleet.runtime.life_log import LifeLog
 from amrita_fleet.runtime.mail.outbox import Outbox
 from amrita_fleet.runtime.records import Past, replay

@@ -12,7 +12,7 @@ import pytest
 from amrita_fleet import Agent, tool
 from amrita_fleet.protocols.ids import AgentId
 from amrita_fleet.protocols.messages import Json, ToolCall
-from amrita_fleet.runtime.errors import JournalUnavailable
+from amrita_fleet.runtime.journal_errors import JournalUnavailable
 from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.records import AgentRecord, Happened, Queued, decode_record
 from amrita_fleet.runtime.step.events import MailTaken

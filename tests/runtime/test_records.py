@@ -20,7 +20,7 @@ from amrita_fleet.protocols.messages import Json, Message, Reply, Role, ToolCall
 from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.protocols.presets import ModelPreset
 from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
-from amrita_fleet.runtime.errors import RecordInvalid
+from amrita_fleet.runtime.journal_errors import RecordInvalid
 from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.records import (
     KEPT_OUTCOMES,

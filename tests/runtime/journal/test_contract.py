@@ -6,8 +6,8 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.errors import Fenced, JournalConflict
 from amrita_fleet.runtime.journal.rules import NAME_LIMIT, NUMBER_LIMIT
+from amrita_fleet.runtime.journal_errors import Fenced, JournalConflict
 from amrita_fleet.runtime.ports import Journal, Record, Stored
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from amrita_fleet.runtime.errors import JournalInvalid, JournalUnavailable
+from amrita_fleet.runtime.journal_errors import JournalInvalid, JournalUnavailable
 
 from .server import IN_URL, Server, free_port
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.errors import Fenced, JournalInvalid
+from amrita_fleet.runtime.journal_errors import Fenced, JournalInvalid
 from amrita_fleet.runtime.ports import Journal, Record, Stored
 
 from .server import Server

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.errors import JournalInvalid, JournalUnavailable
+from amrita_fleet.runtime.journal_errors import JournalInvalid, JournalUnavailable
 from amrita_fleet.runtime.ports import Record
 
 if TYPE_CHECKING:
@@ -175,7 +175,7 @@ async def test_what_a_process_was_told_is_written_is_there_after_kill_9(
 FULL = """
 import asyncio, resource, sys
 from pathlib import Path
-from amrita_fleet.runtime.errors import JournalUnavailable
+from amrita_fleet.runtime.journal_errors import JournalUnavailable
 from amrita_fleet.runtime.journal.choose import open_journal
 
 async def main():

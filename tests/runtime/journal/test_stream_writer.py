@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.errors import Fenced, JournalUnavailable
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.journal.stream_writer import PAUSE, StreamWriter
+from amrita_fleet.runtime.journal_errors import Fenced, JournalUnavailable
 
 pytestmark = pytest.mark.anyio
 

@@ -17,6 +17,7 @@ from amrita_fleet.runtime.supervision.command_log import Cadence, JournaledComma
 from amrita_fleet.runtime.supervision.commands import (
     Admit,
     AdmitUser,
+    Begin,
     Bury,
     Check,
     Command,
@@ -77,6 +78,7 @@ def quiet(agent: AgentId, life: Incarnation, phase: str) -> Tell:
 
 commands = st.one_of(
     admissions(),
+    st.builds(Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, 0, 50, LIMIT])),
     st.just(AdmitUser()),
     st.builds(Bury, names, lives, st.just("gone"), st.booleans()),
     check_ins(),
@@ -98,6 +100,8 @@ def answer(supervisor: Supervisor, command: Command) -> object:
 def said(supervisor: Supervisor, command: Command) -> object:
     found: object = None
     match command:
+        case Begin(owner=owner, limit=limit):
+            supervisor.begin(owner, limit)
         case Admit(newcomers=newcomers, pid=pid):
             found = supervisor.admit_all(newcomers, pid)
         case AdmitUser():

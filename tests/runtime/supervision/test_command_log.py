@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from amrita_fleet.protocols.ids import USER, Incarnation
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.errors import Fenced, JournalUnavailable, RecordInvalid
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import Fenced, JournalUnavailable, RecordInvalid
 from amrita_fleet.runtime.supervision.commands import Admit, Command, Newcomer
 
 from .asked import ANA, BOB, NAMES, Process, commands, quiet

@@ -201,11 +201,17 @@ def test_a_ledger_goes_on_in_another_process() -> None:
     assert second.reserve(ask("counted")) == second.reserve(ask("open")) == Ended()
 
 
-def test_the_limit_of_the_whole_is_that_of_the_process_which_goes_on() -> None:
+def test_the_limit_of_the_whole_goes_along_until_another_one_is_set() -> None:
     first = fleet(limit=1_000)
     first.reserve(ask("a"))
 
-    assert moved(first, 100).account(FLEET) == Account(FLEET, 100, reserved=200)
+    second = moved(first, 100)
+    assert second.account(FLEET) == Account(FLEET, 1_000, reserved=200)
+    second.limit(100)
+    assert second.account(FLEET) == Account(FLEET, 100, reserved=200)
+    assert isinstance(second.reserve(ask("b")), Short)
+    with pytest.raises(ValueError, match="give 0 or more"):
+        second.limit(-1)
 
 
 def test_an_account_is_opened_under_another_and_keeps_its_limit() -> None:

@@ -15,8 +15,8 @@ from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.runtime.clock import SystemClock, VirtualClock
-from amrita_fleet.runtime.errors import RecordInvalid
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import RecordInvalid
 from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.supervision.command_log import Cadence, Noted, Unrecorded
 from amrita_fleet.runtime.supervision.commands import Admit, Command, Newcomer
@@ -25,7 +25,7 @@ from amrita_fleet.runtime.supervision.restart import RESTARTS
 from amrita_fleet.runtime.supervision.state import BEGINNING, SupervisorState
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
-from .asked import ANA, BOB, LIMIT, NAMES, Process, answer, commands, quiet, spend
+from .asked import ANA, BOB, LIMIT, NAMES, Process, answer, check_in, commands, quiet, spend
 
 pytestmark = pytest.mark.anyio
 
@@ -291,17 +291,30 @@ async def test_restarts_before_a_snapshot_count_after_it() -> None:
     assert again == [True] * RESTARTS + [False]
 
 
-async def test_a_process_goes_on_with_the_limit_that_it_is_given() -> None:
+@pytest.mark.parametrize("cadence", [Cadence(commands=1, growth=0.0), None], ids=["a snapshot", "commands alone"])
+@pytest.mark.parametrize(("before", "after"), [(10_000, 1_000), (1_000, 10_000)])
+async def test_what_was_answered_under_one_limit_stays_so_under_the_next(
+    cadence: Cadence | None, before: int, after: int
+) -> None:
     clock = VirtualClock(1_000.0)
-    first = await Process(MemoryJournal(clock=clock), clock, Cadence(commands=1, growth=0.0)).open()
+    first = await Process(MemoryJournal(clock=clock), clock, cadence, limit=before).open()
+    first.supervisor.begin("first", before)
     await first.asked(BEGUN, clock)
-    spend(first.supervisor, ANA, 1, count=None)
+    for attempt in range(1, 10):
+        asked = check_in(ANA, Incarnation(1), attempt, 150, 50)
+        first.supervisor.check_in(asked)
+        first.supervisor.settle(Settlement(ANA, asked.incarnation, asked.reservation, 200))
     await first.log.written()
+    spent = first.supervisor.accounts()[0].spent
 
-    second = await Process(first.journal, clock, limit=5_000).open()
+    second = await Process(first.journal, clock, cadence, limit=after).open()
+    second.supervisor.begin("second", after)
 
-    assert [account.limit for account in second.supervisor.accounts()] == [5_000, None, None]
-    assert [account.spent for account in second.supervisor.accounts()] == [20, 20, 0]
+    whole = second.supervisor.accounts()[0]
+    assert (whole.limit, whole.spent, whole.unknown, whole.overshoot) == (after, spent, 0, 0)
+    assert second.supervisor.owner == "second"
+    granted = second.supervisor.check_in(check_in(ANA, Incarnation(1), 20, 150, 50))
+    assert isinstance(granted, Proceed) == (spent + 200 <= after * 0.95)
 
 
 # --- while it is being written ----------------------------------------------------------------------------------------
