@@ -79,7 +79,7 @@ class StreamWriter:
                 except JournalUnavailable as error:  # the same bytes under the same numbers are asked for again
                     if not self.note:
                         log.warning("%s waits for its journal: %s", self.stream, error)
-                    self.note = f"waits for its journal: {error}"
+                    self.note = f"waits for its journal: {error.reason.rstrip('.')} ({error.where})"
                     await self._clock.sleep(PAUSE)
                 else:
                     self._next += len(records)

@@ -17,6 +17,7 @@ from ray.util import list_named_actors
 from amrita_fleet import Agent, ChannelClosed, Fleet, Notice, PeerUnreachable, tool
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.providers.scripted import call, say
+from amrita_fleet.runtime.config import MailConfig
 from amrita_fleet.runtime.journal.fleets import drop_fleet
 from amrita_fleet.runtime.journal.sql import SqlJournal
 from amrita_fleet.runtime.supervision.restart import RESTARTS
@@ -284,8 +285,14 @@ async def test_of_two_processes_that_open_a_fleet_the_newer_one_goes_on_and_the_
 
 @pytest.mark.timeout(400)
 def test_no_message_is_lost_doubled_or_reordered_while_calls_get_lost(tmp_path: Path) -> None:
-    count = 250
-    failing = {"RAY_testing_rpc_failure": json.dumps(FAILURES)}
+    count = 834  # to each of three, by each of four
+    assert 3 * count > MailConfig().mailbox_messages, "mailboxes run full, and senders ask again"
+    # For each call that gets lost Ray waits whether its process has died, for a second where nobody says else: most of
+    # the time that this takes.
+    failing = {
+        "RAY_testing_rpc_failure": json.dumps(FAILURES),
+        "RAY_timeout_ms_task_wait_for_death_info": "100",
+    }
     found = other_cluster("chaos", str(tmp_path / "journal.sqlite"), str(count), **failing)
     letters = [f"letter {number}" for number in range(count)]
     assert found["consumed"] == dict.fromkeys(("ana", "bob", "cyd", "dan"), 3 * count)
