@@ -15,11 +15,15 @@ from anyio import Path as AsyncPath
 from ray.util import list_named_actors
 
 from amrita_fleet import Agent, ChannelClosed, Fleet, Notice, PeerUnreachable, tool
-from amrita_fleet.protocols.mail import ReceiptState
+from amrita_fleet.protocols.checkin import AgentStatus
+from amrita_fleet.protocols.codec import decode, decode_verdicts, encode_batch
+from amrita_fleet.protocols.ids import AgentId, Incarnation
+from amrita_fleet.protocols.mail import ReceiptState, Refusal
 from amrita_fleet.protocols.providers.scripted import call, say
 from amrita_fleet.runtime.config import MailConfig
 from amrita_fleet.runtime.journal.fleets import drop_fleet
 from amrita_fleet.runtime.journal.sql import SqlJournal
+from amrita_fleet.runtime.mail.outbox import Outbox
 from amrita_fleet.runtime.supervision.restart import RESTARTS
 
 from ..contracts.gate import Gate
@@ -257,6 +261,28 @@ async def test_a_fleet_that_was_deleted_while_it_ran_does_not_begin_again_with_e
         assert await kept.streams() == ()
         await kept.aclose()
     assert "the fleet was deleted while it ran" in caplog.text
+
+
+async def test_a_stop_overtakes_deliveries_that_wait_for_the_journal(journal: Path) -> None:
+    async with journaled(journal) as fleet:
+        await fleet.spawn(Agent(preset=steady(say("hi"))), ["ana"])
+        stands = pid_of(fleet, "journal")
+        os.kill(stands, signal.SIGSTOP)
+        try:
+            ana = handle(fleet, "agent:ana")
+            sending = []
+            for number in range(16):
+                one = Outbox(AgentId(f"peer-{number}"), Incarnation(1)).put(AgentId("ana"), "hello", now=0.0)[0]
+                sending.append(asyncio.ensure_future(ana.deliver.remote(encode_batch((one,)))))
+            async with asyncio.timeout(30):
+                await ana.stop.remote("enough")
+                status = decode(await ana.status.remote(), AgentStatus)
+            assert (status.phase, status.note) == ("stopped", "enough")
+            assert not any(each.done() for each in sending)
+        finally:
+            os.kill(stands, signal.SIGCONT)
+        verdicts = [decode_verdicts(await each) for each in sending]
+        assert {verdict for (verdict,) in verdicts} <= {None, Refusal.STOPPED}
 
 
 async def ask_for_ever(fleet: Fleet) -> None:
