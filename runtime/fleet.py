@@ -150,7 +150,8 @@ class Fleet(Helm):
             try:
                 await self._closing.run(grace, cancelled=cancelled)
             finally:
-                termination().release(self._terminable)
+                watching, self._terminable = self._terminable, None
+                termination().release(watching)
 
     async def end(self, grace: float = DRAIN_GRACE) -> None:
         """Close the fleet; a service is ended by this, as `close` ends all others.

@@ -12,7 +12,7 @@ import pytest
 
 from amrita_fleet.protocols.errors import FleetError
 from amrita_fleet.runtime.cli import app
-from amrita_fleet.runtime.cli.errors import Interrupted
+from amrita_fleet.runtime.cli.errors import Interrupted, Terminated
 from amrita_fleet.runtime.cli.status import Status
 
 pytestmark = pytest.mark.slow
@@ -139,7 +139,11 @@ def test_a_bug_is_told_in_one_sentence_that_asks_for_a_report() -> None:
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(Interrupted(left="the fleet has ended"), Status.INTERRUPTED), (FleetError("no luck"), Status.FAILED)],
+    [
+        (Interrupted(left="the fleet has ended"), Status.INTERRUPTED),
+        (Terminated(left="the fleet has ended"), Status.TERMINATED),
+        (FleetError("no luck"), Status.FAILED),
+    ],
 )
 def test_an_error_of_the_tree_ends_a_command_with_its_sentence(error: FleetError, status: Status) -> None:
     assert app.ending(error) == (str(error), status)
