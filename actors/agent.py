@@ -1,4 +1,4 @@
-"""An agent's actor: thin methods around an `AgentHost`. It is never decorated; `system.py` makes it a Ray class."""
+"""An agent's actor: thin methods around an `AgentHost`. It is never decorated; `lifecycle.py` makes it a Ray class."""
 
 import asyncio
 import logging
@@ -7,7 +7,6 @@ from dataclasses import replace
 import ray
 
 from ..protocols.codec import encode
-from ..protocols.errors import FleetError
 from ..protocols.ids import RunId
 from ..runtime.agent import Agent
 from ..runtime.config import set_config
@@ -22,7 +21,7 @@ from .approvals import ApprovalHolder
 from .channel import CONTROL
 from .control import Controlled
 from .reborn import Reborn, end_for_good
-from .replaced import RETRY_PAUSE, give_way
+from .replaced import RETRY_PAUSE
 from .ties import Ties
 from .tool_server_link import RayToolServers, ToolServersDesk
 from .waits import WaitHolder
@@ -48,23 +47,25 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
         self._seat = seat
         self._ties = ties
         self._closed = asyncio.Event()
+        self._opening = asyncio.Lock()
         self._draining = False
-        self._called_again()
+        self._born(service=ties.service)
 
     async def _again(self) -> None:
         """Begin the next life, in a process that Ray started after one that died; or end, if there is to be none."""
-        life = await self._ties.next_life(self._seat.name)
-        if life is None:
-            await end_for_good()
-        self._seat = replace(self._seat, incarnation=life)
-        while self._host is None:
-            try:
-                await self._open(None)
-            except (JournalUnavailable, PeerUnreachable) as error:
-                log.warning("%s waits to live again: %s", self._seat.name, error)
-                await asyncio.sleep(RETRY_PAUSE)
-            except FleetError as error:
-                give_way(str(error))  # another life may do better; it counts as a death
+        async with self._opening:
+            life = await self._ties.next_life(self._seat.name)
+            if life is None:
+                await end_for_good()
+            self._seat = replace(self._seat, incarnation=life)
+            while True:
+                try:
+                    await self._open(None)
+                except (JournalUnavailable, PeerUnreachable) as error:
+                    log.warning("%s waits to live again: %s", self._seat.name, error)
+                    await asyncio.sleep(RETRY_PAUSE)
+                else:
+                    return
 
     @ray.method(concurrency_group=CONTROL)
     async def node(self) -> str:
@@ -77,7 +78,9 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
 
         `servers` runs the node's MCP servers, if it needs one; None: it is asked for, or not needed.
         """
-        await self._open(servers)
+        async with self._opening:
+            if self._host is None:  # else a further process of this actor has begun by itself meanwhile
+                await self._open(servers)
 
     async def _open(self, servers: type[ToolServersDesk] | None) -> None:
         asyncio.get_running_loop().set_task_factory(contained)

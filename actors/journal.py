@@ -68,12 +68,15 @@ class JournalActor(Reborn):
 
     _made: Journal | None = None
 
-    def __init__(self, url: str, create: bool) -> None:  # noqa: FBT001  Ray's calls are positional
-        """Keep what `begin` needs. `create`: a missing file becomes a journal; not where one was there before."""
+    def __init__(self, url: str, create: bool, service: bool) -> None:  # noqa: FBT001  Ray's calls are positional
+        """Keep what `begin` needs.
+
+        `create`: a missing file becomes a journal; not where one was there before. `service`: it is a service's.
+        """
         self._url = url
         self._create = create
         self._closed = asyncio.Event()
-        self._called_again()
+        self._born(service=service)
 
     async def _again(self) -> None:
         """Begin in a process that Ray started after one that died: what was there is there, or lost."""

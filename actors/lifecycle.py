@@ -1,16 +1,17 @@
-"""How an actor begins and ends. The one place where the plain classes become Ray's."""
+"""How an actor begins and ends; where the plain classes become Ray's, but for `tool_servers.py`."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import ray
 from anyio import to_thread
 from ray.actor import ActorClass
 from ray.exceptions import ActorAlreadyExistsError, ActorDiedError, ActorUnavailableError, RayError, RayTaskError
 
+from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR
 from ..runtime.agent import Agent
 from ..runtime.errors import ChannelClosed, SystemUnavailable
@@ -37,6 +38,7 @@ __all__ = (
     "end",
     "end_all",
     "kill",
+    "made",
     "ready",
 )
 
@@ -76,6 +78,9 @@ Actor: TypeAlias = Lasting | type[AgentActor] | type[ToolServersActor]
 """A handle: to a type checker the class, so that `handle.method.remote(...)` is typed."""
 
 
+A = TypeVar("A", bound=Actor)
+
+
 def create_journal(fleet: str, place: JournalPlace, *, create: bool, service: bool = False) -> type[JournalActor]:
     """Make the actor of a fleet's journal: on this process's node, and where it is a file nowhere else. It blocks.
 
@@ -88,7 +93,7 @@ def create_journal(fleet: str, place: JournalPlace, *, create: bool, service: bo
         name=JOURNAL, namespace=namespace(fleet), **here(soft=not place.local), **lifetime(service=service)
     )
     with unique(fleet):
-        return cast("type[JournalActor]", options.remote(place.url, create))
+        return cast("type[JournalActor]", options.remote(place.url, create, service))
 
 
 def create_supervisor(charter: Charter) -> type[SupervisorActor]:
@@ -132,6 +137,17 @@ def create_agent(ties: Ties, agent: Agent, seat: Seat, place: Place) -> type[Age
     except ActorAlreadyExistsError:
         reason = f"an earlier life of {seat.name!r} has not ended yet: try again."
         raise SystemUnavailable(system="ray", reason=reason) from None
+
+
+async def made(create: Callable[[], A]) -> A:
+    """Make an actor, in a thread. Whoever is cancelled meanwhile leaves none behind."""
+    making = asyncio.ensure_future(to_thread.run_sync(create))
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        with suppress(FleetError, RayError):
+            await kill(await making)
+        raise
 
 
 async def ready(opening: Awaitable[None], name: str) -> None:

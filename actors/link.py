@@ -107,7 +107,10 @@ class AgentsDesk(ABC):
 
     @abstractmethod
     async def _written(self) -> None:
-        """Wait until what was asked so far is in the journal, if there is one: no answer goes out before."""
+        """Wait until what was asked so far is in the journal, if there is one: no answer goes out before.
+
+        Who is stopped or paused is told first.
+        """
 
     @ray.method(concurrency_group=CONTROL)  # noqa: B027  that it answers says enough
     async def ping(self) -> None:

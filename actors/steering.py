@@ -68,8 +68,9 @@ class Steering:
 
     def _let_go(self) -> None:
         """Make no more calls: without a connection, a call on a handle would start a new Ray."""
-        self._way = None
-        self.post.close()
+        if self._way is not None:
+            self._way = None
+            self.post.close()
 
     @property
     def _supervisor(self) -> Replaced[type[SupervisorActor]]:

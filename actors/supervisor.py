@@ -54,8 +54,9 @@ class SupervisorActor(SteeringDesk, Reborn):
         """Keep what `open` needs."""
         super().__init__(charter)
         self._closed = asyncio.Event()
+        self._opening = asyncio.Lock()
         self._failed = ""
-        self._called_again()
+        self._born(service=charter.service)
 
     @property
     def _supervisor(self) -> Supervisor:
@@ -86,16 +87,17 @@ class SupervisorActor(SteeringDesk, Reborn):
 
     async def _again(self) -> None:
         """Go on with the fleet, in a process that Ray started after one that died."""
-        while self._made is None:
-            try:
-                await self._open(first=False)
-            except (PeerUnreachable, JournalUnavailable) as error:
-                log.warning("the fleet %s waits for its journal to go on: %s", self._charter.fleet, error)
-                await asyncio.sleep(RETRY_PAUSE)
-            except FleetError as error:
-                self._failed = f"the fleet cannot go on: {error}"
-                log.exception("the fleet %s cannot go on", self._charter.fleet)
-                return
+        async with self._opening:
+            while self._made is None:
+                try:
+                    await self._open(first=False)
+                except (PeerUnreachable, JournalUnavailable) as error:
+                    log.warning("the fleet %s waits for its journal to go on: %s", self._charter.fleet, error)
+                    await asyncio.sleep(RETRY_PAUSE)
+                except FleetError as error:
+                    self._failed = f"the fleet cannot go on: {error}"
+                    log.exception("the fleet %s cannot go on", self._charter.fleet)
+                    return
 
     @ray.method
     async def open(self, first: bool) -> None:  # noqa: FBT001  Ray's calls are positional
@@ -103,7 +105,9 @@ class SupervisorActor(SteeringDesk, Reborn):
 
         `first`: no process of this fleet's owner had a Supervisor before, so whoever lived then has died with it.
         """
-        await self._open(first=first)
+        async with self._opening:
+            if self._made is None:  # else a further process of this actor has begun by itself meanwhile
+                await self._open(first=first)
 
     async def _open(self, *, first: bool) -> None:
         clock = SystemClock()
@@ -119,8 +123,8 @@ class SupervisorActor(SteeringDesk, Reborn):
         if first:
             made.begin(self._charter.owner, limit)
             bury_all(made, ENDED)
-        self._log, self._made = commands, made
-        self._watch = WaitWatch(made, RayAgents(post), clock)
+        self._log, self._watch = commands, WaitWatch(made, RayAgents(post), clock)
+        self._made = made  # the last: with it, other groups answer
         await self._written()
 
     async def _commands(self, clock: Clock, *, first: bool) -> JournaledCommands | None:

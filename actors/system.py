@@ -91,7 +91,7 @@ class RaySystem(Spawning):
         self.drain = self._drain = RayDrain(self._actors, self._desk.way)
         self._opened = True
 
-    async def close(self, service_grace: float | None = None) -> None:  # noqa: ARG002  this is none
+    async def close(self) -> None:
         """End every agent, the Supervisor, the journal, and Ray if it was started for this. Safe to call twice."""
         if not self._opened:
             return

@@ -16,7 +16,7 @@ from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .ports import Journal
 from .supervision.roster import check_name
-from .system import Progress, SpawnOrder, join_system, load_system
+from .system import Joined, Progress, SpawnOrder, join_system, load_system
 from .termination import termination
 
 __all__ = ("AgentRef", "Fleet", "Helm")
@@ -165,11 +165,9 @@ class Fleet(Helm):
             SystemUnavailable: It ends with the process that began it.
         """
         check_grace(grace)
-        if self._owned:
-            await self._close(grace)
-            return
-        await self._system.close(service_grace=grace)
-        await self._close(0)
+        if isinstance(self._system, Joined):
+            await self._system.end_on_close()
+        await self._close(grace)
 
     @cached_property
     def _closing(self) -> Closing:

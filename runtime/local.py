@@ -119,7 +119,7 @@ class LocalSystem:
         """The way to the mailboxes."""
         return self._post
 
-    async def close(self, service_grace: float | None = None) -> None:  # noqa: ARG002  this is none
+    async def close(self) -> None:
         """End every host, whatever becomes of another one. Safe to call twice."""
         await self._watch.aclose()
         hosts = tuple(self._hosts.values())

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, Self, cast
+from typing import Protocol, Self, cast, runtime_checkable
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, RunId
@@ -22,6 +22,7 @@ from .suspension import Stand
 __all__ = (
     "STOP_PATIENCE",
     "DeadFleet",
+    "Joined",
     "Progress",
     "SpawnOrder",
     "Stopped",
@@ -111,15 +112,8 @@ class System(Protocol):
         """
         ...
 
-    async def close(self, service_grace: float | None = None) -> None:
-        """End everything this system started, or let go of a fleet that outlives this process. Safe to call twice.
-
-        Args:
-            service_grace: Seconds in which the agents of such a fleet drain before it is ended too; None: it goes on.
-
-        Raises:
-            SystemUnavailable: A service shall end, and the fleet is another process's.
-        """
+    async def close(self) -> None:
+        """End everything this system started, or let go of a fleet that goes on. Safe to call twice."""
         ...
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
@@ -203,6 +197,19 @@ class System(Protocol):
 
     async def accounts(self) -> tuple[Account, ...]:
         """The Supervisor's accounts."""
+        ...
+
+
+@runtime_checkable
+class Joined(Protocol):
+    """What the system of a fleet has beside that of `System` where the fleet does not end with this process."""
+
+    async def end_on_close(self) -> None:
+        """Have `close` end the fleet, and `drain` have its agents drain.
+
+        Raises:
+            SystemUnavailable: It ends with another process.
+        """
         ...
 
 
