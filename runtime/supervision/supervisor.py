@@ -1,4 +1,4 @@
-"""The one place that says who may go on: the plain class around the ledger, the roster and the notices.
+"""The one place that says who may go on: the plain class around the ledger, the gate, the roster and the notices.
 
 Its lock is held for one short piece of policy at a time; what follows for others (notes to parents, waking watchers)
 is done after it is released.
@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from dataclasses import replace
 from threading import Lock
 from typing import TypeAlias
+from zlib import crc32
 
 from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlement, Stop, WindDown
 from ...protocols.ids import USER, AgentId, Incarnation
@@ -30,8 +31,9 @@ from .commands import (
     Tell,
 )
 from .feed import NoticeFeed
+from .gate import Gate
 from .ledger import Ledger
-from .permission import permit
+from .permission import hold_up, permit
 from .restart import Restarts
 from .roster import NEWCOMER, Member, Roster, is_restarting
 
@@ -74,10 +76,12 @@ class Supervisor:
         self.log = log or Unrecorded(now)
         self.feed = NoticeFeed(self._now)
         self._at = 0.0
+        self._clock = now
         self._post = post
         # Not an RLock: a method that ran inside another would call `post` while the outer one still holds the lock.
         self._lock = Lock()
         self._ledger = Ledger(fleet, limit)
+        self._gate = Gate()
         self._roster = Roster()
         self._restarts = Restarts()
         self._notes: list[tuple[AgentId, str]] = []
@@ -141,6 +145,9 @@ class Supervisor:
             if member is None:
                 return False
             fenced = self._ledger.fence(self._path(agent), incarnation)
+            self._gate.leave(agent)
+            for reservation in fenced:
+                self._gate.give_back(reservation, self._now())
             facts: Facts = {"incarnation": incarnation, "reservations": list(fenced), "restarts": again}
             self._tell(NoticeType.AGENT, "died", agent, reason, facts)
             if wanted and not again:
@@ -155,23 +162,29 @@ class Supervisor:
         """Say whether an attempt of a model call may be made.
 
         Returns:
-            `Stop` to a life that is over or an agent that is stopped, `Pause` to one that is paused, `Proceed` with
-            the tokens it may use, `Wait` while calls in flight hold what it needs, and `WindDown` when that much is no
-            longer left. For a last answer there is nothing further to wind down to, so it is told `EndStep`: make the
-            last answer without a model.
+            `Stop` to a life that is over or an agent that is stopped, `Pause` to one that is paused, `Wait` while it is
+            others' turn at the provider or calls in flight hold what it needs, `Proceed` with the tokens it may use,
+            and `WindDown` when that much is no longer left. For a last answer there is nothing further to wind down to,
+            so it is told `EndStep`: make the last answer without a model.
 
         Raises:
             ValueError: It asks for a negative number of tokens.
         """
-        with self._turn(Check(asked)):
+        with self._locked():
             member = self._roster.current(asked.agent, asked.incarnation)
+            acts = member is not None and member.stopped is None and member.paused is None
+            # Who waits for its turn changes nothing that another process would go on with: agents ask again. And what
+            # is in the log had its turn, whatever this process would have said.
+            if acts and not self.log.replaying and (wait := hold_up(self._gate, asked, self._clock())) is not None:
+                return wait
+            self._record(Check(asked))
             if member is None:
                 return self._fenced(asked)
             if member.stopped is not None:
-                return Stop(member.stopped)
+                return self._turned_away(Stop(member.stopped), asked)
             if member.paused is not None:
-                return Pause(member.paused)
-            directive = permit(self._ledger, asked)
+                return self._turned_away(Pause(member.paused), asked)
+            directive = permit(self._ledger, self._gate, asked, self._now())
             if isinstance(directive, WindDown):
                 self._tell(NoticeType.BUDGET, "wind_down", asked.agent, directive.reason, {"limit": directive.limit})
             return directive
@@ -186,6 +199,8 @@ class Supervisor:
             key = settlement.reservation
             facts: Facts = {"reservation": key, "tokens": settlement.tokens}
             over = self._ledger.settle(key, settlement.tokens, estimated=settlement.estimated)
+            result, after, jitter = settlement.result, settlement.after, self._jitter(key)
+            self._gate.give_back(key, self._now(), result=result, after=after, jitter=jitter)
             if over is None:
                 text = f"{key} is settled but not reserved here, so nothing was counted"
                 self._tell(NoticeType.BUDGET, "unmatched", settlement.agent, text, facts)
@@ -278,14 +293,27 @@ class Supervisor:
 
     @contextmanager
     def _turn(self, command: Command) -> Generator[None, None, None]:
-        """Hold the lock while something changes; tell others what came of it afterwards."""
+        """Hold the lock while something changes that another process would go on with."""
+        with self._locked():
+            self._record(command)
+            yield
+
+    @contextmanager
+    def _locked(self) -> Generator[None, None, None]:
+        """Hold the lock; tell others afterwards what came of what was done."""
         with self._lock:
-            self._at = self.log.note(command)
             yield
             notes, self._notes = self._notes, []
         self.feed.wake_all()
         for agent, text in () if self.log.replaying else notes:
             self._post(agent, text)
+
+    def _record(self, command: Command) -> None:
+        self._at = self.log.note(command)
+
+    def _jitter(self, key: str) -> float:
+        """A number in [0, 1) that is another one each time and in each fleet, and the same in a replay."""
+        return crc32(f"{self._ledger.root}/{key}/{self._at}".encode()) / 2**32
 
     def _now(self) -> float:
         """When what is being done was asked for."""
@@ -313,13 +341,19 @@ class Supervisor:
         self._tell(NoticeType.AGENT, "fenced", asked.agent, reason, {"incarnation": asked.incarnation})
         return Stop(reason, fenced=True)
 
+    def _turned_away(self, directive: Stop | Pause, asked: CheckIn) -> Directive:
+        self._gate.leave(asked.agent)
+        return directive
+
     def _path(self, agent: AgentId) -> Path:
         return (*self._ledger.root, agent)
 
     def _row(self, member: Member) -> AgentStatus:
         row = member.row(self._ledger.account(self._path(member.agent)).spent)
         waits = self.log.waits if row.run is not None and member.active else ""
-        return replace(row, note=row.note or waits)
+        queued = self._gate.queued(member.agent, self._clock())
+        # What the agent itself has said may be older: who stands in line has asked since.
+        return replace(row, note=wording.turn(queued) if queued else row.note or waits)
 
     def _tell(self, kind: NoticeType, event: str, agent: AgentId, text: str, facts: Facts | None = None) -> None:
         self.feed.append(Notice(type=kind, extra_type=event, agent=agent, text=text, data=facts or {}))
