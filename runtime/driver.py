@@ -9,8 +9,8 @@ import logging
 from collections import deque
 from typing import TypeAlias, assert_never
 
-from ..protocols.checkin import Grant, Proceed, Stop
-from ..protocols.errors import FleetError
+from ..protocols.checkin import AttemptResult, Grant, Proceed, Stop
+from ..protocols.errors import FleetError, ProviderError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..protocols.mail import Envelope, Kind
 from ..protocols.messages import Reply
@@ -294,9 +294,7 @@ class Driver:
         try:
             reply = await caller.call(effect.grant, self._ports.clock, self._ports.watch)
         except FleetError as error:
-            jitter = self._ports.random()
-            after = getattr(error, "after", None)
-            self.feed(ModelFailed(effect.op, type(error).__name__, str(error), error.retryable, after, jitter))
+            self.feed(failed(effect.op, error, self._ports.random()))
         except Exception as error:  # a provider's bug is a failed call, not the end of the agent
             log.exception("a model call of %s raised", self.state.agent)
             self.feed(ModelFailed(effect.op, type(error).__name__, f"{type(error).__name__}: {error}", retryable=False))
@@ -340,6 +338,14 @@ class Driver:
     def _fail(self, error: BaseException) -> None:
         self._bug = error
         self._new.set()
+
+
+def failed(op: Op, error: FleetError, jitter: float) -> ModelFailed:
+    """A failed call as the core sees it."""
+    after, throttled = None, False
+    if isinstance(error, ProviderError):
+        after, throttled = error.after, AttemptResult.of(error).throttled
+    return ModelFailed(op, type(error).__name__, str(error), error.retryable, after, jitter, throttled)
 
 
 def as_mail(envelope: Envelope) -> Mail:

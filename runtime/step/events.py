@@ -136,6 +136,7 @@ class ModelFailed:
         retryable: The same call may succeed later.
         after: Seconds the provider asked to wait.
         jitter: A random number in [0, 1), which spreads new attempts.
+        throttled: The provider has too much to do, so the Supervisor says when the next attempt may be made.
     """
 
     op: Op
@@ -144,6 +145,7 @@ class ModelFailed:
     retryable: bool
     after: float | None = None
     jitter: float = 0.0
+    throttled: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -97,6 +97,9 @@ class Admissions(Bench):
             if member is None:
                 return False
             fenced = self._ledger.fence(self._path(agent), incarnation)
+            self._gate.leave(agent)
+            for reservation in fenced:
+                self._gate.give_back(reservation, self._now())
             facts: Facts = {"incarnation": incarnation, "reservations": list(fenced), "restarts": again}
             self._tell(NoticeType.AGENT, "died", agent, reason, facts)
             if wanted and not again:

@@ -8,6 +8,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import Lock
 from typing import TypeAlias
+from zlib import crc32
 
 from ...protocols.ids import AgentId
 from ...protocols.messages import Json
@@ -18,6 +19,7 @@ from .commands import (
     Command,
 )
 from .feed import NoticeFeed
+from .gate import Gate
 from .ledger import Ledger
 from .restart import Restarts
 from .roster import Roster
@@ -66,10 +68,13 @@ class Bench:
         self.log = log or Unrecorded(now)
         self.feed = NoticeFeed(self._now, state.notices)
         self._at = 0.0
+        self._clock = now
         self._post = post
         # Not an RLock: a method that ran inside another would call `post` while the outer one still holds the lock.
         self._lock = Lock()
         self._ledger = Ledger(fleet, limit, state.ledger)
+        self._gate = Gate()
+        self._gate.restore(state.ledger.open)
         self._roster = Roster(state.roster)
         self._restarts = Restarts(state.restarts)
         self._users = state.users
@@ -78,14 +83,27 @@ class Bench:
 
     @contextmanager
     def _turn(self, command: Command) -> Generator[None, None, None]:
-        """Hold the lock while something changes; tell others what came of it afterwards."""
+        """Hold the lock while something changes that another process would go on with."""
+        with self._locked():
+            self._record(command)
+            yield
+
+    @contextmanager
+    def _locked(self) -> Generator[None, None, None]:
+        """Hold the lock; tell others afterwards what came of what was done."""
         with self._lock:
-            self._at = self.log.note(command, self._state)
             yield
             notes, self._notes = self._notes, []
         self.feed.wake_all()
         for agent, text in () if self.log.replaying else notes:
             self._post(agent, text)
+
+    def _record(self, command: Command) -> None:
+        self._at = self.log.note(command, self._state)
+
+    def _jitter(self, key: str) -> float:
+        """A number in [0, 1) that is another one each time and in each fleet, and the same in a replay."""
+        return crc32(f"{self._ledger.root}/{key}/{self._at}".encode()) / 2**32
 
     def _state(self) -> SupervisorState:
         """All that the commands so far have come to; the lock is held, for about a millisecond."""

@@ -1,4 +1,4 @@
-"""The one place that says who may go on: the plain class around the ledger, the roster and the notices."""
+"""The one place that says who may go on: the plain class around the ledger, the gate, the roster and the notices."""
 
 from dataclasses import replace
 
@@ -17,7 +17,7 @@ from .commands import (
     StopAgents,
     Tell,
 )
-from .permission import permit
+from .permission import hold_up, permit
 from .roster import Member
 
 __all__ = ("Newcomer", "Supervisor")
@@ -35,23 +35,29 @@ class Supervisor(Admissions):
         """Say whether an attempt of a model call may be made.
 
         Returns:
-            `Stop` to a life that is over or an agent that is stopped, `Pause` to one that is paused, `Proceed` with
-            the tokens it may use, `Wait` while calls in flight hold what it needs, and `WindDown` when that much is no
-            longer left. For a last answer there is nothing further to wind down to, so it is told `EndStep`: make the
-            last answer without a model.
+            `Stop` to a life that is over or an agent that is stopped, `Pause` to one that is paused, `Wait` while it is
+            others' turn at the provider or calls in flight hold what it needs, `Proceed` with the tokens it may use,
+            and `WindDown` when that much is no longer left. For a last answer there is nothing further to wind down to,
+            so it is told `EndStep`: make the last answer without a model.
 
         Raises:
             ValueError: It asks for a negative number of tokens.
         """
-        with self._turn(Check(asked)):
+        with self._locked():
             member = self._roster.current(asked.agent, asked.incarnation)
+            acts = member is not None and member.stopped is None and member.paused is None
+            # Who waits for its turn changes nothing that another process would go on with: agents ask again. And what
+            # is in the log had its turn, whatever this process would have said.
+            if acts and not self.log.replaying and (wait := hold_up(self._gate, asked, self._clock())) is not None:
+                return wait
+            self._record(Check(asked))
             if member is None:
                 return self._fenced(asked)
             if member.stopped is not None:
-                return Stop(member.stopped)
+                return self._turned_away(Stop(member.stopped), asked)
             if member.paused is not None:
-                return Pause(member.paused)
-            directive = permit(self._ledger, asked)
+                return self._turned_away(Pause(member.paused), asked)
+            directive = permit(self._ledger, self._gate, asked, self._now())
             if isinstance(directive, WindDown):
                 self._tell(NoticeType.BUDGET, "wind_down", asked.agent, directive.reason, {"limit": directive.limit})
             return directive
@@ -66,6 +72,8 @@ class Supervisor(Admissions):
             key = settlement.reservation
             facts: Facts = {"reservation": key, "tokens": settlement.tokens}
             over = self._ledger.settle(key, settlement.tokens, estimated=settlement.estimated)
+            result, after, jitter = settlement.result, settlement.after, self._jitter(key)
+            self._gate.give_back(key, self._now(), result=result, after=after, jitter=jitter)
             if over is None:
                 text = f"{key} is settled but not reserved here, so nothing was counted"
                 self._tell(NoticeType.BUDGET, "unmatched", settlement.agent, text, facts)
@@ -161,7 +169,13 @@ class Supervisor(Admissions):
         self._tell(NoticeType.AGENT, "fenced", asked.agent, reason, {"incarnation": asked.incarnation})
         return Stop(reason, fenced=True)
 
+    def _turned_away(self, directive: Stop | Pause, asked: CheckIn) -> Directive:
+        self._gate.leave(asked.agent)
+        return directive
+
     def _row(self, member: Member) -> AgentStatus:
         row = member.row(self._ledger.account(self._path(member.agent)).spent)
         waits = self.log.waits if row.run is not None and member.active else ""
-        return replace(row, note=row.note or waits)
+        queued = self._gate.queued(member.agent, self._clock())
+        # What the agent itself has said may be older: who stands in line has asked since.
+        return replace(row, note=wording.turn(queued) if queued else row.note or waits)

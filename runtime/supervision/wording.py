@@ -1,5 +1,6 @@
 """What the Supervisor says, in one line each."""
 
+import math
 from collections.abc import Mapping
 from textwrap import shorten
 
@@ -7,6 +8,7 @@ from ...protocols.checkin import DEAD, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
 from ...protocols.notices import Notice, NoticeType
 from ...protocols.waits import Endless, WaitRefusal
+from .gate import Queued
 from .ledger import Short
 from .restart import PERIOD, RESTARTS
 from .roster import Member
@@ -25,6 +27,7 @@ __all__ = (
     "quarantine",
     "run_note",
     "shortage",
+    "turn",
 )
 
 UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
@@ -51,6 +54,18 @@ def shortage(short: Short) -> str:
         f"{account.spent:,} are spent, {account.reserved:,} are held by calls in flight and {account.pool:,} are kept "
         "for last answers."
     )
+
+
+def turn(queued: Queued) -> str:
+    """Where an agent stands that waits for a provider: `3rd of 12 for https://host, cooling down for 8 s`."""
+    cooling = f", cooling down for {math.ceil(queued.cooling)} s" if queued.cooling else ""
+    return f"{ordinal(queued.place)} of {queued.line} for {queued.provider}{cooling}"
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}th" if number % 100 in {11, 12, 13} else f"{number}{ending}"
 
 
 def admission(member: Member) -> str:

@@ -196,8 +196,46 @@ async def test_a_failed_call_is_tried_again_and_each_attempt_checks_in() -> None
         outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
         await house.until(outcome.done)
     assert outcome.result().text == "done"
-    assert [asked.attempt for asked in house.asked] == [1, 2, 3]
+    assert sorted({asked.attempt for asked in house.asked}) == [1, 2, 3]
     assert house.clock.now() >= 1007.0
+
+
+async def test_a_refused_agent_waits_in_its_row_and_under_one_number_and_not_twice_as_long() -> None:
+    house = House()
+    moves = (fail("ProviderBusy", sentence="slow down", after=20.0), say("done"))
+    config = AmritaConfig(llm=LLMConfig(max_retries=1, retry_base=20.0))
+    async with house.host(agent(*moves, config=config)) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
+        await house.until(lambda: len(house.asked) == 2)
+        (row,) = house.supervisor.statuses()
+        assert row.note.startswith("1st of 1 for scripted, cooling down for 2")
+        await house.until(outcome.done)
+    assert outcome.result().text == "done"
+    assert 1020.0 <= house.clock.now() <= 1024.0
+    assert [asked.attempt for asked in house.asked] == [1, 2, 2]
+    assert [(settled.result, settled.after) for settled in house.settled] == [("busy", 20.0), ("ok", None)]
+
+
+async def test_a_runs_time_limit_holds_while_it_waits_for_its_turn() -> None:
+    house = House()
+    moves = (fail("ProviderBusy", sentence="slow down", after=3_000.0), say("done"))
+    async with house.host(agent(*moves)) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go", 60.0)))
+        await house.until(outcome.done)
+    assert str(outcome.result()) == "limit:time"
+    assert house.clock.now() < 1100.0
+    assert house.supervisor.accounts()[0].reserved == 0
+
+
+async def test_the_wait_for_a_turn_uses_up_neither_retries_nor_patience() -> None:
+    house = House()
+    moves = (fail("ProviderBusy", sentence="slow down", after=3_000.0), say("done"))
+    config = AmritaConfig(llm=LLMConfig(max_retries=1))
+    async with house.host(agent(*moves, config=config)) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
+        await house.until(outcome.done, ticks=8_000)
+    assert outcome.result().text == "done"
+    assert house.clock.now() > 4_000.0
 
 
 async def test_a_refused_key_is_not_tried_again() -> None:
@@ -216,7 +254,7 @@ async def test_attempts_end_after_the_last_retry() -> None:
         outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
         await house.until(outcome.done)
     assert str(outcome.result()) == "failed"
-    assert len(house.asked) == 3
+    assert {asked.attempt for asked in house.asked} == {1, 2, 3}
 
 
 async def test_more_runs_than_the_queue_holds_are_refused() -> None:

@@ -196,7 +196,14 @@ def test_lives_by_chance_come_to_every_phase() -> None:
 
 @pytest.mark.parametrize(
     "directive",
-    [EndStep("no"), WindDown("tokens", "none left"), Pause("a look"), Stop("enough"), Wait(1.5, "held")],
+    [
+        EndStep("no"),
+        WindDown("tokens", "none left"),
+        Pause("a look"),
+        Stop("enough"),
+        Wait(1.5, "held"),
+        Wait(1.5, "3rd of 9", queued=True),
+    ],
     ids=lambda one: type(one).__name__,
 )
 def test_a_directive_within_an_event_comes_back(directive: EndStep | WindDown | Pause | Stop | Wait) -> None:

@@ -156,6 +156,7 @@ def directed(op: Op, random: Random) -> Directed:
     """Mostly leave."""
     told: list[Directive] = [Proceed(Grant("ana/1/1", 9))] * 40
     told += [EndStep("not now"), WindDown("tokens", "none left"), Pause("a look"), Stop("enough"), Wait(1.0, "held")]
+    told.append(Wait(1.0, "3rd of 9", queued=True))
     return Directed(op, random.choice(told))
 
 
@@ -230,7 +231,7 @@ def model_failed(op: Op, random: Random) -> ModelFailed:
     """Too long, or busy, or worse."""
     if random.randrange(3) == 0:
         return ModelFailed(op, "ContextOverflow", "Too long.", retryable=False)
-    return ModelFailed(op, "Busy", "Busy.", random.choice([True, True, False]))
+    return ModelFailed(op, "Busy", "Busy.", random.choice([True, True, False]), throttled=random.randrange(2) == 0)
 
 
 def tool_ended(op: Op, random: Random) -> ToolEnded:
