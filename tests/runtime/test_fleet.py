@@ -1,9 +1,13 @@
 """What a fleet asks of a system."""
 
+import asyncio
+
 import pytest
 
-from amrita_fleet import Agent, Fleet, FleetClosed, NamesInvalid, SystemUnavailable
+from amrita_fleet import Agent, AmritaConfig, Fleet, FleetClosed, MailConfig, NamesInvalid, SystemUnavailable
+from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.providers.scripted import say, scripted
+from amrita_fleet.runtime.journal.memory import MemoryJournal
 
 pytestmark = pytest.mark.anyio
 
@@ -40,6 +44,27 @@ async def test_a_fleet_that_was_left_says_so_even_to_who_has_written_before() ->
         await fleet.send("ana", "hello")
     with pytest.raises(FleetClosed, match="make a new Fleet"):
         await fleet.send("ana", "hello?")
+
+
+async def test_first_messages_that_are_sent_at_once_come_from_one_sender_and_all_arrive() -> None:
+    keeps = Agent(preset=scripted(say("hi")), config=AmritaConfig(mail=MailConfig(on_mail="keep")))
+    async with Fleet(system="local", journal=MemoryJournal()) as fleet:
+        (ana,) = await fleet.spawn(keeps, ["ana"])
+        receipts = await asyncio.gather(*(ana.send(body) for body in ("one", "two", "three")))
+        assert [receipt.state for receipt in receipts] == [ReceiptState.ACCEPTED] * 3
+        assert [receipt.id for receipt in receipts] == ["user.1.ana.1", "user.1.ana.2", "user.1.ana.3"]
+        [row] = await fleet.statuses()
+        assert row.waiting == 3
+
+
+async def test_who_gave_up_the_first_message_keeps_nobody_from_sending_the_next() -> None:
+    async with Fleet(system="local", journal=MemoryJournal()) as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=scripted(say("hi"))), ["ana"])
+        first = asyncio.ensure_future(ana.send("one"))
+        await asyncio.sleep(0)
+        second = asyncio.ensure_future(ana.send("two"))
+        first.cancel()
+        assert (await second).state is ReceiptState.ACCEPTED
 
 
 def test_a_fleet_is_not_entered_without_a_wait() -> None:
