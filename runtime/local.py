@@ -121,6 +121,7 @@ class LocalSystem:
 
     async def close(self, service_grace: float | None = None) -> None:  # noqa: ARG002  this is none
         """End every host, whatever becomes of another one. Safe to call twice."""
+        self._drain.begun = True
         await self._watch.aclose()
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
@@ -162,18 +163,22 @@ class LocalSystem:
             self._post.coming -= names
 
     async def _bring_to_life(self, seat: Seat, agent: Agent) -> None:
-        if self._drain.begun:
-            raise FleetClosed(fleet=self.fleet, stage="closed")
+        self._expect_no_end()
         adopt_config(agent.config)
         tools = await served_tools(self._servers, (seat.name, seat.incarnation), agent.servers, agent.tools)
         host = AgentHost(agent, seat, self._around, tools)
         try:
             await host.open()
+            self._expect_no_end()  # a drain or a close that began meanwhile has not seen this one
         except BaseException:
             await host.close()
             raise
         self._hosts[seat.name] = host
         self._post.coming.discard(seat.name)
+
+    def _expect_no_end(self) -> None:
+        if self._drain.begun:
+            raise FleetClosed(fleet=self.fleet, stage="closed")
 
     async def _undo(self, seats: list[Seat]) -> None:
         """End those that were to live together with one that could not."""

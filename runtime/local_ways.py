@@ -131,7 +131,7 @@ class LocalDrain:
     """Has the hosts of this process drain.
 
     Attributes:
-        begun: Nobody is to be spawned any more.
+        begun: Nobody is to be spawned any more, nor to come to life that is being spawned.
     """
 
     def __init__(self, hosts: dict[AgentId, AgentHost], supervisor: Supervisor, clock: Clock) -> None:
