@@ -19,7 +19,7 @@ from ...protocols.errors import FleetError
 from ...protocols.ids import Incarnation
 from ..journal.rules import RECORD_LIMIT
 from ..journal.stream_writer import StreamWriter
-from ..journal_errors import Fenced, JournalUnavailable, RecordInvalid
+from ..journal_errors import JournalUnavailable, RecordInvalid
 from ..ports import Clock, Record
 from .commands import Command, Tell
 from .state import BEGINNING, SupervisorState
