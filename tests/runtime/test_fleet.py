@@ -1,10 +1,21 @@
 """What a fleet asks of a system."""
 
 import asyncio
+from functools import partial
 
 import pytest
 
-from amrita_fleet import Agent, AmritaConfig, Fleet, FleetClosed, MailConfig, NamesInvalid, SystemUnavailable
+from amrita_fleet import (
+    Agent,
+    AmritaConfig,
+    Fleet,
+    FleetClosed,
+    FleetTaken,
+    MailConfig,
+    NamesInvalid,
+    PeerUnreachable,
+    SystemUnavailable,
+)
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.providers.scripted import say, scripted
 from amrita_fleet.runtime.journal.memory import MemoryJournal
@@ -65,6 +76,24 @@ async def test_who_gave_up_the_first_message_keeps_nobody_from_sending_the_next(
         second = asyncio.ensure_future(ana.send("two"))
         first.cancel()
         assert (await second).state is ReceiptState.ACCEPTED
+
+
+@pytest.mark.parametrize("same_life", [False, True], ids=["a-newer-life", "the-same-life"])
+async def test_a_fleet_that_another_process_has_opened_says_so_whatever_it_is_asked_for(same_life: bool) -> None:
+    journal, agent = MemoryJournal(), Agent(preset=scripted(say("never")))
+    async with Fleet("t", system="local", journal=journal) as fleet:
+        (ana,) = await fleet.spawn(agent, ["ana"])
+        if same_life:  # as where a journal was put back from a copy
+            last = (await journal.read("t/ledger"))[-1].number
+            await journal.append("t/ledger", 1, last + 1, (b"of somebody else",))
+        else:
+            await journal.claim("t/ledger")
+        run = await ana.start("hello?")
+        with pytest.raises(PeerUnreachable, match="this life is over"):
+            await run.outcome()
+        for ask in (partial(ana.send, "hello"), partial(fleet.spawn, agent, ["bob"]), ana.stop, ana.pause, ana.resume):
+            with pytest.raises(FleetTaken, match=r"'t' was opened by another process .* give each fleet a name"):
+                await ask()
 
 
 def test_a_fleet_is_not_entered_without_a_wait() -> None:
