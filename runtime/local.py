@@ -22,7 +22,7 @@ from .host import AgentHost, Seat, Surroundings
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
 from .journal_errors import JournalUnavailable
-from .local_ways import LocalAgents, LocalApprovals, LocalDrain, LocalLink, LocalPost
+from .local_ways import LocalAgents, LocalApprovals, LocalDrain, LocalLink, LocalPost, one_owner
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
@@ -109,7 +109,9 @@ class LocalSystem:
             self._supervisor.begin(secrets.token_hex(8), self._limit)
             bury_all(self._supervisor, ENDED)
         self._watch = WaitWatch(self._supervisor, LocalAgents(self._hosts), clock)
-        self._around = Surroundings(LocalLink(self._supervisor, self._watch.desk), self._post, clock, self._log)
+        self._around = Surroundings(
+            LocalLink(self.fleet, self._supervisor, self._watch.desk), self._post, clock, self._log
+        )
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)
@@ -121,6 +123,7 @@ class LocalSystem:
 
     async def close(self) -> None:
         """End every host, whatever becomes of another one. Safe to call twice."""
+        self._drain.begun = True
         await self._watch.aclose()
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
@@ -143,6 +146,7 @@ class LocalSystem:
             AgentUnknown: There is no such parent.
             ToolServerFailed: An MCP server of an agent cannot be used.
             FleetClosed: The system is being closed.
+            FleetTaken: Another process has gone on with the fleet.
         """
         newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
         lives = self._supervisor.admit_all(newcomers, os.getpid())
@@ -150,11 +154,12 @@ class LocalSystem:
         self._post.coming |= names
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:
-            await self._supervisor.log.written()
-            for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
-                # A task of its own, so that the agent's configuration is that of its tools alone.
-                await asyncio.create_task(self._bring_to_life(seat, order.agent))
-                progress(ready, len(orders))
+            with one_owner(self.fleet):
+                await self._supervisor.log.written()
+                for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
+                    # A task of its own, so that the agent's configuration is that of its tools alone.
+                    await asyncio.create_task(self._bring_to_life(seat, order.agent))
+                    progress(ready, len(orders))
         except BaseException:
             await self._undo(seats)
             raise
@@ -162,18 +167,22 @@ class LocalSystem:
             self._post.coming -= names
 
     async def _bring_to_life(self, seat: Seat, agent: Agent) -> None:
-        if self._drain.begun:
-            raise FleetClosed(fleet=self.fleet, stage="closed")
+        self._expect_no_end()
         adopt_config(agent.config)
         tools = await served_tools(self._servers, (seat.name, seat.incarnation), agent.servers, agent.tools)
         host = AgentHost(agent, seat, self._around, tools)
         try:
             await host.open()
+            self._expect_no_end()  # a drain or a close that began meanwhile has not seen this one
         except BaseException:
             await host.close()
             raise
         self._hosts[seat.name] = host
         self._post.coming.discard(seat.name)
+
+    def _expect_no_end(self) -> None:
+        if self._drain.begun:
+            raise FleetClosed(fleet=self.fleet, stage="closed")
 
     async def _undo(self, seats: list[Seat]) -> None:
         """End those that were to live together with one that could not."""
@@ -186,9 +195,14 @@ class LocalSystem:
             await self._servers.release((seat.name, seat.incarnation))
 
     async def admit_user(self) -> Incarnation:
-        """A new life of the person who sends."""
+        """A new life of the person who sends.
+
+        Raises:
+            FleetTaken: Another process has gone on with the fleet.
+        """
         life = self._supervisor.admit(USER, None, None, os.getpid())
-        await self._supervisor.log.written()  # mailboxes take the mail of a life that is given twice for copies
+        with one_owner(self.fleet):
+            await self._supervisor.log.written()  # mailboxes take the mail of a life that is given twice for copies
         return life
 
     async def start(
@@ -222,6 +236,7 @@ class LocalSystem:
 
         Raises:
             AgentUnknown: There is no such agent; nobody is stopped.
+            FleetTaken: They are stopped; another process has gone on with the fleet, and has agents of its own.
             JournalUnavailable: They are stopped, but another process may not learn of it.
         """
         named = self._supervisor.stop(agents, reason)
@@ -250,6 +265,7 @@ class LocalSystem:
 
         Raises:
             AgentUnknown: There is no such agent.
+            FleetTaken: They have been told; another process has gone on with the fleet, and has agents of its own.
             JournalUnavailable: They have been told, but another process may not learn of it.
         """
         named = self._supervisor.pause((agent,), reason)
@@ -264,11 +280,13 @@ class LocalSystem:
         """What was asked of the Supervisor is written; nobody waits for ever to be told so.
 
         Raises:
+            FleetTaken: Another process has gone on with the fleet.
             JournalUnavailable: It is not written yet.
         """
         try:
-            async with asyncio.timeout(STOP_PATIENCE):
-                await self._supervisor.log.written()
+            with one_owner(self.fleet):
+                async with asyncio.timeout(STOP_PATIENCE):
+                    await self._supervisor.log.written()
         except TimeoutError:
             raise JournalUnavailable(where=f"of {self.fleet}", reason="it does not answer") from None
 

@@ -1,5 +1,8 @@
 """A fleet's ways within one process: to the Supervisor, to the mailboxes, to the calls that wait for a person."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from ..protocols.approval import Approval, agent_of
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement, Stop
 from ..protocols.ids import AgentId, Incarnation, MessageId
@@ -10,20 +13,34 @@ from .control import AgentControl
 from .draining import undrained, undrained_report
 from .errors import ChannelClosed, PeerUnreachable
 from .host import AgentHost
-from .journal_errors import Fenced
+from .journal_errors import Fenced, FleetTaken, JournalConflict
 from .lease import is_latest
 from .ports import Clock
 from .supervision.supervisor import Supervisor
 from .supervision.wait_desk import WaitDesk
 
-__all__ = ("LocalAgents", "LocalApprovals", "LocalDrain", "LocalLink", "LocalPost")
+__all__ = ("LocalAgents", "LocalApprovals", "LocalDrain", "LocalLink", "LocalPost", "one_owner")
+
+
+@contextmanager
+def one_owner(fleet: str) -> Generator[None, None, None]:
+    """Whoever finds a stream of the fleet taken is told what that means.
+
+    Raises:
+        FleetTaken: Another process has gone on with the fleet; this one may do nothing more.
+    """
+    try:
+        yield
+    except (Fenced, JournalConflict) as error:
+        raise FleetTaken(fleet=fleet) from error
 
 
 class LocalLink:
     """The Supervisor, one call away."""
 
-    def __init__(self, supervisor: Supervisor, waits: WaitDesk) -> None:
-        """Keep it, and who is told of waits."""
+    def __init__(self, fleet: str, supervisor: Supervisor, waits: WaitDesk) -> None:
+        """Keep it, whose it is, and who is told of waits."""
+        self._fleet = fleet
         self._supervisor = supervisor
         self._waits = waits
 
@@ -31,8 +48,9 @@ class LocalLink:
         """Ask for leave; what is granted is written down before it is told."""
         directive = self._supervisor.check_in(asked)
         try:
-            await self._supervisor.log.written()
-        except Fenced as error:  # agents of this process may do nothing more, and end nothing for good
+            with one_owner(self._fleet):
+                await self._supervisor.log.written()
+        except FleetTaken as error:  # agents of this process may do nothing more, and end nothing for good
             return Stop(str(error), fenced=True)
         return directive
 
@@ -131,7 +149,7 @@ class LocalDrain:
     """Has the hosts of this process drain.
 
     Attributes:
-        begun: Nobody is to be spawned any more.
+        begun: Nobody is to be spawned any more, nor to come to life that is being spawned.
     """
 
     def __init__(self, hosts: dict[AgentId, AgentHost], supervisor: Supervisor, clock: Clock) -> None:

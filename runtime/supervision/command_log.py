@@ -19,7 +19,7 @@ from ...protocols.errors import FleetError
 from ...protocols.ids import Incarnation
 from ..journal.rules import RECORD_LIMIT
 from ..journal.stream_writer import StreamWriter
-from ..journal_errors import Fenced, JournalUnavailable, RecordInvalid
+from ..journal_errors import JournalUnavailable, RecordInvalid
 from ..ports import Clock, Record
 from .commands import Command, Tell
 from .state import BEGINNING, SupervisorState
@@ -80,6 +80,8 @@ class CommandLog(Protocol):
 
         Raises:
             Fenced: Another process has gone on with the accounts; this Supervisor must answer nobody any more.
+            JournalConflict: So has one that wrote there under this very life.
+            JournalUnavailable: Nothing is written any more.
         """
         ...
 
@@ -192,6 +194,8 @@ class JournaledCommands:
             return at
         record = encode(Noted(command, at))
         with self._lock:
+            if self._failed is not None:
+                return at
             if self._snapshot_is_due():
                 self._pending.append(state())
                 self._snapshot_pending, self._since, self._since_bytes = True, 0, 0
@@ -227,7 +231,7 @@ class JournaledCommands:
                 await self.written()
         except TimeoutError:
             log.warning("%d commands are lost: %s", self._noted - self._done, self._writer.note)
-        except Fenced as error:
+        except FleetError as error:  # who waited was told so
             log.info("%s", error)
         self._writer.close()
         if self._task is not None:
@@ -265,6 +269,11 @@ class JournaledCommands:
                 await self._append(pending)
             except FleetError as error:
                 self._end(error)
+                return
+            except Exception as error:
+                log.exception("%s is written no more", self._writer.stream)
+                reason = f"a record could not be written: {type(error).__name__}: {error}"
+                self._end(JournalUnavailable(where=f"of {self._writer.stream}", reason=reason))
                 return
 
     async def _append(self, pending: list[bytes | SupervisorState]) -> None:
@@ -317,8 +326,11 @@ class JournaledCommands:
                 told.set_result(None)
 
     def _end(self, error: FleetError) -> None:
+        """Tell all who wait, and keep nothing more; the first reason holds."""
         with self._lock:
-            self._failed, waiting, self._waiting = error, self._waiting, []
+            self._failed = self._failed or error
+            self._pending = []
+            waiting, self._waiting = self._waiting, []
         for _, told in waiting:
             if told.set_running_or_notify_cancel():
                 told.set_exception(error)

@@ -32,7 +32,7 @@ class House:
     def __init__(self, *moves: Move, keeps: bool = False) -> None:
         self.clock = VirtualClock(1000.0)
         supervisor = Supervisor(fleet="f", limit=None, now=self.clock.now, post=lambda _agent, _text: None)
-        link = LocalLink(supervisor, WaitDesk(supervisor, LocalAgents({})))
+        link = LocalLink("f", supervisor, WaitDesk(supervisor, LocalAgents({})))
         config = AmritaConfig(mail=MailConfig(on_mail="keep" if keeps else "wake"))
         described = Agent(preset=scripted(*moves), config=config)
         around = Surroundings(link, LocalPost({}, supervisor), self.clock)

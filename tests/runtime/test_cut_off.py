@@ -36,7 +36,7 @@ class Line:
     def __init__(self) -> None:
         self.clock = VirtualClock(1000.0)
         self.supervisor = Supervisor(fleet="f", limit=None, now=self.clock.now, post=lambda _agent, _text: None)
-        self.inner = LocalLink(self.supervisor, WaitDesk(self.supervisor, LocalAgents({})))
+        self.inner = LocalLink("f", self.supervisor, WaitDesk(self.supervisor, LocalAgents({})))
         self.cut = False
         self.refuses = False
         self.asked: list[CheckIn] = []

@@ -3,12 +3,12 @@
 import asyncio
 import logging
 from collections import defaultdict
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Callable, Coroutine
 from contextlib import asynccontextmanager
 
 import pytest
 
-from amrita_fleet import Agent, AmritaConfig, FleetClosed, Hooks, PeerUnreachable, StepBegun, tool
+from amrita_fleet import Agent, AmritaConfig, ChannelClosed, FleetClosed, Hooks, PeerUnreachable, StepBegun, tool
 from amrita_fleet.protocols.checkin import AgentStatus
 from amrita_fleet.protocols.ids import USER, AgentId, RunId
 from amrita_fleet.protocols.mail import ReceiptState
@@ -20,6 +20,7 @@ from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.draining import undrained
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.local import LocalSystem
+from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.sender import Sender
 from amrita_fleet.runtime.suspension import Stand
 from amrita_fleet.runtime.system import SpawnOrder
@@ -299,6 +300,58 @@ async def test_nobody_is_spawned_while_a_fleet_drains() -> None:
         with pytest.raises(FleetClosed):
             await process.spawn(say("never"))
         assert (await process.ana()).phase == "dead"
+
+
+class SlowJournal(MemoryJournal):
+    """Opens the streams of agents only when the test lets it."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.asked = asyncio.Event()
+        self.go = asyncio.Event()
+
+    async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
+        if "/agent/" in stream:
+            self.asked.set()
+            await self.go.wait()
+        return await super().open(stream, incarnation)
+
+
+async def end_by_a_drain(system: LocalSystem) -> None:
+    await system.drain(0.0)
+
+
+async def end_at_once(system: LocalSystem) -> None:
+    await system.close()
+
+
+@pytest.mark.parametrize("end", [end_by_a_drain, end_at_once])
+async def test_an_agent_that_comes_to_life_while_its_fleet_ends_is_refused_and_its_run_waits_for_the_next_process(
+    end: Callable[[LocalSystem], Coroutine[None, None, None]],
+) -> None:
+    journal = SlowJournal()
+    journal.go.set()
+    async with Process(journal).open() as process:
+        await process.spawn(call("hold", name="x"), say("never"))
+        run = await process.start()
+        await process.begun["x"].wait()
+    journal.go.clear()
+    journal.asked.clear()
+    async with Process(journal).open() as process:
+        spawning = asyncio.ensure_future(process.spawn(say("never")))
+        async with asyncio.timeout(10):
+            await journal.asked.wait()
+        await end(process.system)
+        journal.go.set()
+        with pytest.raises(FleetClosed):
+            await spawning
+        assert (await process.ana()).phase == "dead"
+        with pytest.raises(ChannelClosed, match="does not live"):
+            await process.start()
+    async with Process(journal).open() as process:
+        process.go["x"].set()
+        await process.spawn(say("done"))
+        assert (await process.outcome(run)).text == "done"
 
 
 async def nothing() -> None:

@@ -70,7 +70,7 @@ class House:
         self.clock = VirtualClock(1000.0)
         self.bug: Exception | None = None
         self.supervisor = Supervisor(fleet="f", limit=limit, now=self.clock.now, post=lambda _agent, _text: None)
-        self.inner = LocalLink(self.supervisor, WaitDesk(self.supervisor, LocalAgents({})))
+        self.inner = LocalLink("f", self.supervisor, WaitDesk(self.supervisor, LocalAgents({})))
         self.cut = False
         self.cut_settlements = False
         self.asked: list[CheckIn] = []

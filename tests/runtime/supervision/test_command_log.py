@@ -10,7 +10,9 @@ from amrita_fleet.protocols.ids import USER, Incarnation
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.journal_errors import Fenced, JournalUnavailable, RecordInvalid
-from amrita_fleet.runtime.supervision.commands import Admit, Command, Newcomer
+from amrita_fleet.runtime.supervision.command_log import Cadence, JournaledCommands
+from amrita_fleet.runtime.supervision.commands import Admit, AdmitUser, Command, Newcomer
+from amrita_fleet.runtime.supervision.state import BEGINNING, SupervisorState
 
 from .asked import ANA, BOB, NAMES, Process, commands, quiet
 
@@ -91,6 +93,42 @@ async def test_after_its_end_nobody_waits_for_what_was_not_written() -> None:
 
     with pytest.raises(JournalUnavailable):
         await process.log.written()
+
+
+async def test_a_command_that_no_journal_can_hold_ends_the_record_loudly_and_nobody_waits_for_ever(
+    monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setattr("amrita_fleet.runtime.journal.rules.RECORD_LIMIT", 1_000)
+    clock = VirtualClock(1_000.0)
+    process = await Process(MemoryJournal(clock=clock), clock).open()
+    process.supervisor.stop((), "x" * 1_000)
+
+    async with asyncio.timeout(10):
+        with pytest.raises(JournalUnavailable, match="a record could not be written: ValueError: A record has at most"):
+            await process.log.written()
+        process.supervisor.admit(ANA, None, None, 1)
+        with pytest.raises(JournalUnavailable, match="a record could not be written"):
+            await process.log.written()
+        await process.log.aclose()
+    assert "f/ledger is written no more" in caplog.text
+
+
+async def test_a_record_that_has_ended_keeps_nothing_more_and_is_closed_twice_as_well_as_once() -> None:
+    clock = VirtualClock(1_000.0)
+    process = await Process(MemoryJournal(clock=clock), clock, Cadence(commands=1, growth=0.0)).open()
+    process.supervisor.admit(ANA, None, None, 1)
+    await process.log.written()
+    await process.log.aclose()
+    states: list[SupervisorState] = []
+
+    def state() -> SupervisorState:
+        states.append(BEGINNING)
+        return BEGINNING
+
+    JournaledCommands.note(process.log, AdmitUser(), state)
+    await process.log.aclose()
+
+    assert states == [], "what is due is not even made"
 
 
 async def test_a_record_that_is_none_is_named() -> None:
