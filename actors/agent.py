@@ -135,11 +135,21 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
             self._living.pause(reason)
 
     @ray.method
-    async def drain(self) -> None:
-        """Begin nothing new, and wait until it stands at a boundary; one that does not live yet will stand there."""
+    async def drain(self, lasts: float | None) -> None:
+        """Begin nothing new, and wait until it stands at a boundary; one that does not live yet will stand there.
+
+        `lasts`: seconds after which it goes on if it still lives, for whoever was about to end it is gone; None: never.
+        """
         self._draining = True
+        if lasts is not None:
+            asyncio.get_running_loop().call_later(lasts, self._undrain)
         if self._host is not None:
             await self._host.drain()
+
+    def _undrain(self) -> None:
+        self._draining = False
+        if self._host is not None:
+            self._host.undrain()
 
     @ray.method
     async def close(self) -> None:

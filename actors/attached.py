@@ -95,7 +95,7 @@ class AttachedSystem(Spawning):
             SystemUnavailable: The fleet is another process's.
         """
         self._own()
-        self.drain = RayDrain(await self._agents(), self._supervisor)
+        self.drain = RayDrain(await self._agents(), self._supervisor, outlived=True)
         self._ends = True
 
     async def close(self) -> None:

@@ -27,6 +27,10 @@ TELL_PATIENCE = 2.0
 """Seconds the Supervisor has to hear who did not drain: whoever closes the fleet waits for it."""
 
 
+END_PATIENCE = 30.0
+"""Seconds in which those that have drained are ended; a few are enough, but for a cluster that hardly answers."""
+
+
 class RayDrain:
     """Has the agents of one process drain, told at once and side by side.
 
@@ -34,8 +38,18 @@ class RayDrain:
         begun: Nobody is to be spawned or restarted any more.
     """
 
-    def __init__(self, actors: Mapping[Seat, type[AgentActor]], way: Replaced[type[SupervisorActor]]) -> None:
-        """Share the system's table of actors, and keep the way to the Supervisor."""
+    def __init__(
+        self,
+        actors: Mapping[Seat, type[AgentActor]],
+        way: Replaced[type[SupervisorActor]],
+        *,
+        outlived: bool = False,
+    ) -> None:
+        """Share the system's table of actors, and keep the way to the Supervisor.
+
+        `outlived`: the agents do not end with this process. Should it die before it has ended them, they go on.
+        """
+        self._outlived = outlived
         self.begun = False
         self._actors = actors
         self._link = RayLink(cast("Replaced[type[AgentsDesk]]", way))
@@ -44,7 +58,8 @@ class RayDrain:
     async def __call__(self, grace: float) -> None:
         """Have all of them drain; see `Drain`."""
         self.begun = True
-        drains = {seat.name: drained(seat.name, actor) for seat, actor in self._actors.items()}
+        lasts = grace + END_PATIENCE if self._outlived else None
+        drains = {seat.name: drained(seat.name, actor, lasts) for seat, actor in self._actors.items()}
         left = await undrained(drains, self._clock.sleep(grace))
         if left:
             await self._tell(left, grace)
@@ -59,14 +74,16 @@ class RayDrain:
             log.warning("the Supervisor was not told who did not drain: %s", error)
 
 
-async def drained(agent: AgentId, actor: type[AgentActor]) -> None:
+async def drained(agent: AgentId, actor: type[AgentActor], lasts: float | None) -> None:
     """Wait until one agent has drained; one that dies meanwhile has nothing under way.
+
+    `lasts`: seconds after which it goes on, if nobody has ended it; None: never.
 
     Raises:
         PeerUnreachable: It does not answer.
     """
     with translated(agent):
         try:
-            await actor.drain.remote()
+            await actor.drain.remote(lasts)
         except ActorDiedError:
             log.info("%s died while it drained", agent)

@@ -88,6 +88,9 @@ class Kept(Generic[A]):
         while self.way.again and (reason := await death_of(self.way.handle, self._name)) is not None:
             log.warning("%s is started again: %s", self._name, reason)
             await self._replace()
+        if self.way.again:  # `close` would have cancelled this
+            log.error("%s was ended by another process, and its fleet does nothing more", self._name)
+            self.way.again = False
 
     async def _replace(self) -> None:
         while True:

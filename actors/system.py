@@ -44,6 +44,9 @@ __all__ = ("RaySystem", "attach_system", "collect", "open_system")
 
 log = logging.getLogger(__name__)
 
+ENDED_ELSEWHERE = "it was ended by another process"
+"""Why an agent is dead whose process closed without its owner having asked for that."""
+
 
 class RaySystem(Spawning):
     """A fleet whose actors end with this process, or with `close`. It belongs to one event loop."""
@@ -177,8 +180,11 @@ class RaySystem(Spawning):
     async def _watch(self, seat: Seat, actor: type[AgentActor]) -> None:
         """Wait for the agent's death, tell the Supervisor, and begin the next life if there is to be one."""
         reason = await death_of(actor, seat.name)
-        if reason is not None and self._actors.pop(seat, None) is not None:
-            await self._bury(seat, reason)
+        if self._actors.pop(seat, None) is None:
+            return
+        if reason is None:  # `close` would have cancelled this: somebody else wants it to be over
+            self._orders.pop(seat.name, None)
+        await self._bury(seat, reason or ENDED_ELSEWHERE)
 
     def _watch_ended(self, watch: "asyncio.Task[None]") -> None:
         self._watches.discard(watch)

@@ -296,10 +296,15 @@ class AgentHost:
         The agent then stands at a boundary, or waits for mail, a person, or its Supervisor. A run that was asked for
         waits for the next life, or for `close`.
         """
-        self._points.draining = True
+        self._points.drain()
         while not self._rests:
             self._turned.clear()
             await self._turned.wait()
+
+    def undrain(self) -> None:
+        """Go on after a drain that no end has followed; in the work loop."""
+        self._points.undrain()
+        self._look_at_mail()
 
     async def close(self) -> None:
         """End everything: the driver, the sender, the provider's connections.

@@ -23,10 +23,10 @@ class Points:
 
     - while somebody has its run suspended there;
     - while its lease is over, but for tools: a Step that has begun a round may end it;
-    - at a boundary for good, once it is drained.
+    - at a boundary, once it is drained.
 
     Attributes:
-        draining: The agent stands at its next boundary, and begins nothing more in this life.
+        draining: The agent stands at its next boundary, and begins nothing more.
         standing: How many of the agent's tasks stand still now.
     """
 
@@ -34,6 +34,7 @@ class Points:
         """Keep the pieces; `stands` is told, in the work loop, that one more task has come to stand still."""
         self.draining = False
         self.standing = 0
+        self._goes_on = asyncio.Event()
         self._suspensions = suspensions
         self._lease = lease
         self._stands = stands
@@ -54,8 +55,18 @@ class Points:
             await self._suspensions.point(run, tag)
             if tag != TOOL:
                 await self._lease_holds()
-            if self.draining and tag == BOUNDARY:
-                await asyncio.Event().wait()
+            while self.draining and tag == BOUNDARY:
+                await self._goes_on.wait()
+
+    def drain(self) -> None:
+        """Have the agent stand at its next boundary."""
+        self.draining = True
+        self._goes_on.clear()
+
+    def undrain(self) -> None:
+        """Let it go on from there: it was to be ended, and was not."""
+        self.draining = False
+        self._goes_on.set()
 
     @property
     def _away(self) -> bool:
