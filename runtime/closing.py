@@ -57,7 +57,8 @@ class Closing:
             other.cancel()
         if self._ending is None:
             self._ending = asyncio.create_task(self._end())
-        cuts = await patiently(self._ending, cuts, most=None)
+        for each in (*self._draining, self._ending):
+            cuts = await patiently(each, cuts, most=None)
         failures = [error for each in (*self._draining, self._ending) if (error := error_of(each)) is not None]
         for error in failures:
             log.error("a fleet was not closed in good order", exc_info=error)

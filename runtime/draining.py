@@ -87,10 +87,18 @@ async def undrained(drains: Mapping[AgentId, Ends], over: Ends) -> tuple[AgentId
     finally:
         left = tuple(agent for agent, drain in draining.items() if not has_ended(drain))
         for agent in left:
-            log.warning("%s is cut off in mid-Step: it did not reach a boundary in time", agent)
+            log.warning("%s %s", agent, fate(draining[agent], in_time=not timer.done()))
         for each in (timer, *draining.values()):
             each.cancel()
     return left
+
+
+def fate(drain: "asyncio.Task[None]", *, in_time: bool) -> str:
+    """What is known of an agent that has not said that it drained; `in_time`: its time was not over."""
+    if drain.done() and not drain.cancelled():
+        return f"may be cut off in mid-Step, for it does not answer: {drain.exception()}"
+    why = "nobody waits for it any longer" if in_time else "it did not reach a boundary in time"
+    return f"is cut off in mid-Step: {why}"
 
 
 def has_ended(drain: "asyncio.Task[None]") -> bool:

@@ -137,8 +137,6 @@ class Driver:
         self.state, effects = moved
         if self.state.phase is not before:
             self.since, self.until = self._ports.clock.now(), 0.0
-        if isinstance(event, WaitEnded):  # not by its timer, which still runs
-            self._tasks.cancel((event.op,))
         if self._ports.recorder is not None:
             self._ports.recorder.happened(event, moved)
         for effect in effects:

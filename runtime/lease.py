@@ -91,6 +91,7 @@ class Lease:
         """Begin, in the running loop."""
         self._term = Term(self._clock.monotonic())
         self._keeping = asyncio.create_task(self._keep())
+        self._keeping.add_done_callback(self._kept)
 
     @property
     def away(self) -> float:
@@ -131,6 +132,11 @@ class Lease:
                 self._renewed(asked)
             await self._clock.sleep(self._term.pause(self._clock.monotonic(), answered=answered))
         self._over()
+
+    def _kept(self, keeping: "asyncio.Task[None]") -> None:
+        """Say so when a bug ends it: the agent will stand still, and nothing of its own ends that."""
+        if not keeping.cancelled() and (error := keeping.exception()) is not None:
+            log.error("nobody renews the lease of %s any more: it will stand still", self.agent, exc_info=error)
 
     def _renewed(self, asked: float) -> None:
         away, self._term = self.away, Term(asked)

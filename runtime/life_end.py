@@ -3,7 +3,8 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from threading import Lock
 
 from ..protocols.errors import FleetError
 from ..protocols.ids import AgentId, Incarnation
@@ -51,12 +52,14 @@ class LifeEnd:
     journal: LifeLog | None
     superseded: Callable[[str], None]
     reason: str = ""
+    _turn: Lock = field(default_factory=Lock)
 
     def shut(self, refusal: Refusal, reason: str) -> None:
         """Refuse mail from now on, from any thread; what was accepted and never consumed becomes dead letters."""
-        if self.reason:
-            return
-        self.reason = reason
+        with self._turn:
+            if self.reason:
+                return
+            self.reason = reason
         dead = self.inbox.close(refusal)
         self.loop.soon(self.endings.waiting, dead, refusal, reason)
         self.loop.soon(self.suspensions.close, reason)
@@ -77,7 +80,10 @@ class LifeEnd:
 
     def overtaken(self, incarnation: Incarnation) -> None:
         """The Supervisor has said that this life is over."""
-        self.give_way(Fenced(stream=f"agent/{self.agent}", incarnation=incarnation, newest=incarnation + 1))
+        if self.journal is None:
+            self.superseded(f"the life {incarnation} of {self.agent} is over, says the Supervisor")
+        else:
+            self.give_way(self.journal.recorder.fenced(incarnation))
 
     def driver_ended(self, driving: "asyncio.Task[None]") -> None:
         """A driver that ended by itself met a bug: its run is over, and nobody waits for ever."""
@@ -95,7 +101,8 @@ class LifeEnd:
             self.endings.run(run, Ending.FAILED if error else Ending.STOPPED, reason)
 
     def _hand_over(self, journal: LifeLog, error: FleetError, reason: str) -> None:
-        self.reason = reason
+        with self._turn:
+            self.reason = reason
         journal.close(reason)
         self.suspensions.close(reason)
         self.runs.give_up(error)

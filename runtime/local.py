@@ -89,8 +89,16 @@ class LocalSystem:
 
         Raises:
             JournalUnavailable: The journal cannot be reached.
-            JournalInvalid: It is something else, or its records cannot be read.
+            JournalInvalid: It is something else.
+            RecordInvalid: What it holds of the fleet cannot be read.
         """
+        try:
+            await self._begin()
+        except BaseException:
+            await self._close_journal()
+            raise
+
+    async def _begin(self) -> None:
         clock = self._clock
         state = BEGINNING
         if self._log is not None:
@@ -130,12 +138,15 @@ class LocalSystem:
         ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
         await self._servers.aclose()
         await self._notes.aclose()
+        await self._close_journal()
+        for error in filter(None, ended):
+            raise error
+
+    async def _close_journal(self) -> None:
         if self._commands is not None:
             await self._commands.aclose()
         if self._owned is not None:
             await self._owned.aclose()
-        for error in filter(None, ended):
-            raise error
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
         """Bring agents to life; all of them or none.

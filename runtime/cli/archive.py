@@ -5,7 +5,7 @@ from math import inf, nextafter
 from pathlib import Path
 from typing import NamedTuple
 
-from ..journal.fleets import KeptFleet, drop_fleet, fleets_of
+from ..journal.fleets import KeptFleet, drop_fleet, fleet_of, fleets_of
 from ..journal.folder import files, remove_empty
 from ..journal.sql import SqlJournal, database_of
 from ..journal_errors import JournalInvalid, JournalUnavailable
@@ -40,7 +40,7 @@ class Archive:
         urls: How each is opened.
         folder: They are the files of the user's folder: one that cannot be read is left out, an empty one deleted.
         unreadable: The paths of those that were left out, and why.
-        left: Fleets that are old enough to be deleted, and may be running.
+        left: Fleets that were to be deleted, and may be running.
     """
 
     where: str
@@ -61,7 +61,7 @@ class Archive:
                 found += await entries_of(url)
             except (JournalInvalid, JournalUnavailable) as error:
                 if not self.folder:
-                    raise JournalUnusable(where=error.where, why=error.reason) from None
+                    raise JournalUnusable(where=error.where, why=error.reason, needed=True) from None
                 self.unreadable[error.where] = error.reason
         return tuple(found)
 
@@ -90,7 +90,7 @@ class Archive:
         return found
 
     async def delete(self, chosen: tuple[Entry, ...], before: float | None) -> tuple[Entry, ...]:
-        """Delete them; gives those that are gone: not those that somebody opened meanwhile.
+        """Delete them; gives those that are gone. Those that somebody opened meanwhile are `left`.
 
         Args:
             chosen: Which.
@@ -107,10 +107,12 @@ class Archive:
                 limit = before if before is not None else nextafter(each.fleet.written, inf)
                 if await drop_fleet(journal, each.fleet.name, before=limit):
                     gone.append(each)
+                elif await fleet_of(journal, each.fleet.name) is not None:
+                    self.left.append(each.fleet.name)
                 if self.folder:
                     await remove_empty(journal, Path(each.url))
             except (JournalInvalid, JournalUnavailable) as error:
-                raise JournalUnusable(where=error.where, why=error.reason) from None
+                raise JournalUnusable(where=error.where, why=error.reason, needed=True) from None
             finally:
                 await journal.aclose()
         return tuple(gone)
@@ -127,12 +129,12 @@ def archive(place: str) -> Archive:
         return Archive(str(folder), tuple(map(str, files(folder))), folder=True)
     url = read(place)
     try:
-        where = database_of(url).where
+        database = database_of(url)
     except JournalInvalid as error:
-        raise JournalUnusable(where=error.where, why=error.reason) from None
-    if "://" not in url and not Path(url).is_file():
-        raise InputInvalid(reason=f"There is no journal {where}.")
-    return Archive(where, (url,), folder=False)
+        raise JournalUnusable(where=error.where, why=error.reason, needed=True) from None
+    if database.missing:
+        raise InputInvalid(reason=f"There is no journal {database.where}.")
+    return Archive(database.where, (url,), folder=False)
 
 
 async def entries_of(url: str) -> list[Entry]:

@@ -54,14 +54,15 @@ class FolderUnusable(InputInvalid):
 
 
 class JournalUnusable(InputInvalid):
-    """The journal at `where` cannot be used, because of `why`."""
+    """The journal at `where` cannot be used, because of `why`; `needed`: the command is for nothing else."""
 
-    def __init__(self, *, where: str, why: str) -> None:
+    def __init__(self, *, where: str, why: str, needed: bool = False) -> None:
         """Keep the facts."""
-        advice = "Name another one with --journal, or do without: --no-journal"
+        advice = "Name another one with --journal" + ("" if needed else ", or do without: --no-journal")
         super().__init__(reason=f"The journal {where} cannot be used: {why.rstrip('.')}. {advice}.")
         self.where = where
         self.why = why
+        self.needed = needed
 
 
 class ModelUnusable(InputInvalid):

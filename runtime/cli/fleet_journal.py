@@ -56,7 +56,11 @@ class FleetJournal:
     @property
     def missing(self) -> bool:
         """Whether it is a file that is not there."""
-        return self.url is not None and "://" not in self.url and not Path(self.url).exists()
+        if self.url is None:
+            return False
+        from ..journal.sql import database_of
+
+        return database_of(self.url).missing
 
     async def look(self, *, create: bool = True) -> KeptFleet | None:
         """See that the journal can be used, and give what it holds of the fleet.
@@ -64,7 +68,7 @@ class FleetJournal:
         In the user's folder, other fleets that are finished business for long are deleted.
 
         Args:
-            create: Whether a file that is missing is made.
+            create: Whether a file that is missing is made, or an empty database becomes a journal.
 
         Raises:
             JournalUnusable: It cannot be used.
@@ -79,14 +83,14 @@ class FleetJournal:
             path = Path(self.url)
             await tidy(path.parent, time.time(), besides=path)
         try:
-            journal = SqlJournal(self.url)
+            journal = SqlJournal(self.url, create=create)
             try:
                 found = await fleet_of(journal, self.fleet)
                 busy = found is not None and self.own and await stays_in_use(journal)
             finally:
                 await journal.aclose()
         except (JournalInvalid, JournalUnavailable) as error:
-            raise JournalUnusable(where=error.where, why=error.reason) from None
+            raise JournalUnusable(where=error.where, why=error.reason, needed=not create) from None
         if busy:
             raise InputInvalid(reason=f"The fleet {self.fleet!r} runs already: another process has its journal open.")
         return found

@@ -21,8 +21,8 @@ Example: amrita-fleet journal, then amrita-fleet journal --older-than 30
 A fleet of `run` or `demo` whose runs have all ended is deleted from the user's folder by itself when the next one
 begins and 30 days have passed. Others, and those in journals that you named, stay until you delete them here.
 
-Exit status: 0 it was done, 1 you answered no, 2 bad input: that includes a fleet that is not there or still runs, and a
-journal that cannot be used."""
+Exit status: 0 it was done, 1 you answered no, or a fleet that you named was opened meanwhile, 2 bad input: that
+includes a fleet that is not there or still runs, and a journal that cannot be used."""
 
 DAY = 86_400.0
 
@@ -104,7 +104,7 @@ async def deleted(place: str, names: tuple[str, ...], before: float | None, *, y
         left = f"; left, because they may be running: {', '.join(kept.left)}" if kept.left else ""
         told = ", ".join(each.fleet.name for each in gone)
         typer.echo(f"{plural(len(gone), 'fleet')} deleted{told and f': {told}'}{left}")
-    return 0
+    return 1 if names and kept.left else 0
 
 
 def confirmed(chosen: "tuple[Entry, ...]") -> bool:

@@ -45,7 +45,10 @@ class PostgresDatabase:
 
     Attributes:
         where: Its address, without user, password and options.
+        missing: It is no file.
     """
+
+    missing = False
 
     def __init__(self, url: URL) -> None:
         """Name the database; nothing is opened yet.

@@ -21,6 +21,11 @@ class Database(Protocol):
 
     where: str
 
+    @property
+    def missing(self) -> bool:
+        """Whether it is a file, and that is not there."""
+        ...
+
     def connect(self, *, create: bool) -> Connection:
         """Open it, and make it if it may be made."""
         ...

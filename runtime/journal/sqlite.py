@@ -59,6 +59,11 @@ class SqliteFile:
         self._file = self._now()
         return connection
 
+    @property
+    def missing(self) -> bool:
+        """Whether there is no file now, or none to be seen."""
+        return self._now() is None or not self._path.is_file()
+
     def check(self) -> None:
         """Look whether the file that was opened is still there: one that was deleted could still be written to.
 
@@ -72,14 +77,15 @@ class SqliteFile:
         """Nothing: every transaction excludes all others."""
 
     def in_use(self) -> bool:
-        """Whether somebody has the file open: SQLite lets nobody leave WAL mode while another connection is there.
+        """Whether somebody has the file open: SQLite lets nobody have it alone while another connection is there.
 
-        Processes that were killed do not count: their locks ended with them.
+        Processes that were killed do not count: their locks ended with them. Nothing is written, so that the file stays
+        as old as what is in it.
         """
         try:
             with closing(sqlite3.connect(f"{self._path.as_uri()}?mode=rw", uri=True, timeout=0)) as connection:
-                connection.execute("PRAGMA journal_mode=DELETE")
-                connection.execute("PRAGMA journal_mode=WAL")
+                connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
         except sqlite3.OperationalError as error:
             if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
                 return True
@@ -137,7 +143,7 @@ class SqliteFile:
     def _missing(self) -> JournalInvalid | JournalUnavailable:
         """The error for a file that should be there."""
         if self._file is None:
-            return JournalInvalid(where=self.where, reason="the file is not there, and was before: put it back")
+            return JournalInvalid(where=self.where, reason="there is no such file; if there was one, put it back")
         return JournalUnavailable(where=self.where, reason="the file is gone: put it back")
 
 

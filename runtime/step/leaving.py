@@ -61,4 +61,4 @@ def wait_ended(state: AgentState, doing: Waiting, event: WaitEnded) -> Moved:
     data: dict[str, Json] = {"cause": event.cause.value, "agents": [*event.agents], "senders": [*doing.wait.senders]}
     told = Notify(NoticeType.STEP, "wait_ended", f"waits no longer: {event.why}", data)
     state, effects = enter(state.noted(WAIT_ENDED[event.cause].format(why=event.why)))
-    return state, (told, *effects)
+    return state, (Cancel((doing.op,)), told, *effects)

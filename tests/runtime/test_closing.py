@@ -17,6 +17,8 @@ class Ends:
         self.drained = asyncio.Event()
         self.ended = asyncio.Event()
         self.ended.set()
+        self.given_up = asyncio.Event()
+        self.given_up.set()
         self.failure: Exception | None = None
         self.closing = Closing(self.drain, self.end)
 
@@ -25,6 +27,7 @@ class Ends:
         try:
             await self.drained.wait()
         except asyncio.CancelledError:
+            await self.given_up.wait()
             self.told.append("given up")
             raise
         if self.failure is not None:
@@ -54,6 +57,20 @@ async def test_agents_drain_before_all_ends_and_that_once() -> None:
     await closing
     await ends.close()
     assert ends.told == ["drain 10", "end", "ended"]
+
+
+async def test_a_drain_that_takes_its_time_to_give_up_is_waited_for() -> None:
+    ends = Ends()
+    ends.given_up.clear()
+    patient = ends.close()
+    await turns()
+    hasty = ends.close(0.0)
+    await turns()
+    assert ends.told == ["drain 10", "end", "ended"]
+    assert not patient.done() and not hasty.done()
+    ends.given_up.set()
+    await asyncio.gather(patient, hasty)
+    assert ends.told[-1] == "given up"
 
 
 async def test_without_a_grace_all_ends_at_once() -> None:

@@ -256,7 +256,7 @@ async def test_who_reaches_no_boundary_in_time_is_named_and_its_run_is_stopped(
         assert (notice.agent, notice.run, notice.step, notice.at) == (ANA, run, 1, 1010.0)
         assert notice.text == "reached no boundary within 10 s, acting as it is, and is cut off in mid-Step"
         assert notice.data == {"phase": "acting", "seconds": 10.0}
-        assert "ana is cut off in mid-Step" in caplog.text
+        assert "ana is cut off in mid-Step: it did not reach a boundary in time" in caplog.text
     assert (str(await outcome), (await outcome).reason) == ("stopped", "the fleet is closed")
 
 
@@ -366,10 +366,14 @@ async def for_ever() -> None:
     await asyncio.Event().wait()
 
 
-async def test_who_does_not_answer_has_not_drained_and_the_others_are_waited_for() -> None:
+async def test_who_does_not_answer_has_not_drained_and_the_others_are_waited_for(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
     drains = {AgentId("ana"): unreachable(), AgentId("bob"): nothing()}
     async with asyncio.timeout(10):
         assert await undrained(drains, for_ever()) == ("ana",)
+    [record] = caplog.records
+    assert record.message.startswith("ana may be cut off in mid-Step, for it does not answer: 'ana' cannot be reached")
 
 
 async def test_whoever_waits_for_a_drain_no_longer_is_told_in_the_log_who_has_not_drained(
@@ -381,7 +385,9 @@ async def test_whoever_waits_for_a_drain_no_longer_is_told_in_the_log_who_has_no
     with caplog.at_level(logging.WARNING):
         waiting.cancel()
         await asyncio.gather(waiting, return_exceptions=True)
-    assert [record.args for record in caplog.records] == [("ana",)]
+    assert [record.message for record in caplog.records] == [
+        "ana is cut off in mid-Step: nobody waits for it any longer"
+    ]
 
 
 async def test_a_fleet_without_agents_has_drained() -> None:

@@ -2,6 +2,7 @@
 
 import asyncio
 from functools import partial
+from pathlib import Path
 
 import pytest
 
@@ -14,11 +15,13 @@ from amrita_fleet import (
     MailConfig,
     NamesInvalid,
     PeerUnreachable,
+    RecordInvalid,
     SystemUnavailable,
 )
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.providers.scripted import say, scripted
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal.sql import SqlJournal
 
 pytestmark = pytest.mark.anyio
 
@@ -94,6 +97,21 @@ async def test_a_fleet_that_another_process_has_opened_says_so_whatever_it_is_as
         for ask in (partial(ana.send, "hello"), partial(fleet.spawn, agent, ["bob"]), ana.stop, ana.pause, ana.resume):
             with pytest.raises(FleetTaken, match=r"'t' was opened by another process .* give each fleet a name"):
                 await ask()
+
+
+async def test_a_fleet_that_cannot_be_opened_lets_go_of_its_journal(tmp_path: Path) -> None:
+    path = tmp_path / "f.sqlite"
+    journal = SqlJournal(path)
+    await journal.open("f/ledger", 1)
+    await journal.append("f/ledger", 1, 1, (b"something else",))
+    await journal.aclose()
+
+    with pytest.raises(RecordInvalid):
+        await Fleet("f", system="local", journal=path).__aenter__()
+
+    journal = SqlJournal(path, create=False)
+    assert not await journal.in_use()
+    await journal.aclose()
 
 
 def test_a_fleet_is_not_entered_without_a_wait() -> None:

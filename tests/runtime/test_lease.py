@@ -28,6 +28,7 @@ class Desk:
         self.silent = False
         self.latest = True
         self.known = True
+        self.bug = False
         self.answers = asyncio.Event()
         self.answers.set()
         self.over = 0
@@ -36,6 +37,8 @@ class Desk:
     async def renew(self) -> bool:
         self.asked.append(self.clock.monotonic())
         await self.answers.wait()
+        if self.bug:
+            raise ValueError("no number")
         if self.silent:
             raise PeerUnreachable(agent="supervisor", reason="the line is cut")
         if not self.known:
@@ -66,6 +69,19 @@ def test_a_term_is_over_as_long_after_it_was_asked_for_as_it_lasts(renewed: floa
 
 def test_a_term_survives_two_renewals_that_are_lost() -> None:
     assert 2 * RENEWAL + RETRY < TERM
+
+
+async def test_a_lease_that_a_bug_ends_says_so_loudly(caplog: pytest.LogCaptureFixture) -> None:
+    desk = Desk()
+    async with desk.lease() as lease:
+        await desk.clock.advance(RENEWAL - 1.0)
+        desk.bug = True
+        await desk.clock.advance(TERM)
+        assert lease.away > 0
+    [record] = caplog.records
+    assert record.levelname == "ERROR"
+    assert record.message == "nobody renews the lease of ana any more: it will stand still"
+    assert "no number" in caplog.text
 
 
 async def test_a_lease_is_renewed_in_turns_and_holds() -> None:

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from amrita_fleet import Agent, Fleet
 from amrita_fleet.protocols.providers.scripted import say, scripted
 from amrita_fleet.runtime.cli.app import run_command
 from amrita_fleet.runtime.cli.status import Status
+from amrita_fleet.runtime.journal.sql import SqlJournal
 from amrita_fleet.runtime.simulator.process import SimulatorProcess
 
 from ..journal.server import IN_URL, Server, free_port
@@ -202,6 +204,7 @@ def test_a_journal_that_cannot_be_kept_is_one_sentence_that_says_what_to_do(pers
         (("--resume", "--name", "n", "--no-journal"), "--resume needs the journal"),
         (("--resume", "--name", "n"), "There is no fleet 'n' to go on with"),
         (("--resume", "--name", "n", "--journal", "no/such/file"), "There is no fleet 'n' to go on with"),
+        (("--resume", "--name", "n", "--journal", "sqlite:///no/such/file"), "There is no fleet 'n' to go on with"),
     ],
     ids=" ".join,
 )
@@ -212,6 +215,7 @@ def test_what_contradicts_itself_is_told_with_status_2(
     assert (status, out) == (Status.BAD_INPUT, "")
     assert err.startswith(f"amrita-fleet: {sentence}")
     assert person.files() == []
+    assert not (person.home / "no").exists()
 
 
 # --- going on ---------------------------------------------------------------------------------------------------------
@@ -363,6 +367,41 @@ def test_fleets_are_deleted_by_name_with_their_files(three: Person) -> None:
     assert three.files() == []
 
 
+@pytest.mark.parametrize("url", ["none.sqlite", "sqlite:///none.sqlite"])
+def test_a_journal_that_is_not_there_is_not_looked_into_and_not_made(person: Person, url: str) -> None:
+    status, out, err = person.typed("journal", "--journal", url)
+    assert (status, out) == (Status.BAD_INPUT, "")
+    assert err.splitlines()[0] == f"amrita-fleet: There is no journal {person.home / 'none.sqlite'}."
+    assert not (person.home / "none.sqlite").exists()
+
+
+def test_a_file_of_something_else_is_no_journal_to_look_into(person: Person) -> None:
+    place = person.home / "letter.txt"
+    place.write_text("Dear Ana, " * 100)
+    status, _, err = person.typed("journal", "--journal", str(place))
+    assert status == Status.BAD_INPUT
+    assert err.splitlines()[0].endswith("put a copy back. Name another one with --journal.")
+
+
+def test_a_fleet_that_is_opened_while_a_person_decides_is_left_and_that_is_told(
+    three: Person, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    async def reopen() -> None:
+        journal = SqlJournal(three.state / "a.sqlite")
+        await journal.claim("a/ledger")
+        await journal.aclose()
+
+    def decides(_chosen: object) -> bool:
+        with ThreadPoolExecutor() as other:
+            other.submit(asyncio.run, reopen()).result()
+        return True
+
+    monkeypatch.setattr("amrita_fleet.runtime.cli.journal.confirmed", decides)
+    status, out, _ = three.typed("journal", "--drop", "a", "--drop", "b")
+    assert (status, out) == (1, "1 fleet deleted: b; left, because they may be running: a\n")
+    assert three.files() == ["a.sqlite", "c.sqlite"]
+
+
 def test_fleets_are_deleted_by_age(three: Person) -> None:
     status, out, _ = three.typed("journal", "--older-than", "1", "--yes")
     assert (status, out) == (Status.OK, "0 fleets deleted\n")
@@ -448,6 +487,7 @@ def test_a_server_that_refuses_or_is_not_there_is_one_sentence_with_status_2(
         said, see = err.splitlines()
         assert said.startswith("amrita-fleet: The journal postgresql://127.0.0.1:")
         assert reason in said
-        assert said.endswith("Name another one with --journal, or do without: --no-journal.")
+        advice = ", or do without: --no-journal." if command[0] == "run" else "."
+        assert said.endswith(f"Name another one with --journal{advice}")
         assert see == "See amrita-fleet explain JournalUnusable"
         assert "planted" not in err

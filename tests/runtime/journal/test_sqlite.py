@@ -1,6 +1,7 @@
 """What is particular to the journal in a SQLite file: the file, its disk, other processes, the process's end."""
 
 import asyncio
+import os
 import signal
 import sqlite3
 import stat
@@ -14,6 +15,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amrita_fleet.runtime.clock import VirtualClock
+from amrita_fleet.runtime.journal.folder import changed
 from amrita_fleet.runtime.journal_errors import JournalInvalid, JournalUnavailable
 from amrita_fleet.runtime.ports import Record
 
@@ -241,6 +243,15 @@ async def test_a_file_is_in_use_while_another_journal_has_it_open(file: Path, jo
     assert len(await journal.read("s")) == 3
 
 
+async def test_who_looks_whether_a_file_is_in_use_does_not_make_it_younger(file: Path, journal_at: Open) -> None:
+    journal = journal_at(file)
+    await journal.open("f", 1)
+    await journal.aclose()
+    os.utime(file, (1_000.0, 1_000.0))
+    assert not await journal_at(file).in_use()
+    assert changed(file) == 1_000.0
+
+
 async def test_a_file_whose_user_was_killed_is_in_use_no_longer(file: Path, journal_at: Open) -> None:
     writer = await asyncio.create_subprocess_exec(
         sys.executable, "-c", WRITER, str(file), stdout=asyncio.subprocess.PIPE, env={"PYTHONPATH": str(SOURCE)}
@@ -356,7 +367,7 @@ async def test_a_folder_that_is_a_file_is_refused(tmp_path: Path, journal_at: Op
 
 
 async def test_who_goes_on_with_a_journal_makes_no_new_one(file: Path, journal_at: Open) -> None:
-    with pytest.raises(JournalInvalid, match="the file is not there, and was before: put it back"):
+    with pytest.raises(JournalInvalid, match="there is no such file; if there was one, put it back"):
         await journal_at(file, create=False).open("s", 1)
     assert content(file) is None
 

@@ -8,7 +8,7 @@ from amrita_fleet.protocols.messages import ToolCall, ToolResult
 from amrita_fleet.protocols.waits import Endless
 from amrita_fleet.runtime.errors import InvalidMove
 from amrita_fleet.runtime.step.compaction import CompactionRules
-from amrita_fleet.runtime.step.effects import CallModel, Commit, Effect, RunTool, TakeMail, WaitForMail
+from amrita_fleet.runtime.step.effects import CallModel, Cancel, Commit, Effect, RunTool, TakeMail, WaitForMail
 from amrita_fleet.runtime.step.events import PauseAsked, Resumed, WaitEnded
 from amrita_fleet.runtime.step.heads import FROM_RUNTIME
 from amrita_fleet.runtime.step.phases import Phase, WaitFor
@@ -212,9 +212,11 @@ def test_a_thousand_steps_take_a_moment() -> None:
 def test_a_wait_that_nobody_would_end_is_over_and_the_model_is_told_why_and_what_to_do(cause: Endless) -> None:
     play = Play([calls("wait"), says("I go on.")], tools=waits).ask()
     why, bob = "ana waits for bob, bob waits for ana", AgentId("bob")
+    [wait] = play.state.open_ops
 
-    play.feed(WaitEnded(play.state.open_ops[0], cause, why, (bob,)))
+    play.feed(WaitEnded(wait, cause, why, (bob,)))
 
+    assert Cancel((wait,)) in play.effects, "its timer still runs"
     [told] = play.told("step.wait_ended")
     assert told.data == {"cause": cause.value, "agents": ["bob"], "senders": []}
     assert why in told.text
