@@ -103,7 +103,7 @@ class JournalActor(Reborn):
         from ..runtime.journal.choose import open_journal
 
         self._loop = asyncio.get_running_loop()
-        self._made = open_journal(self._url, create=self._create)
+        self._made = open_journal(self._url, known=not self._create)
 
     @ray.method
     async def claim(self, stream: str) -> int:

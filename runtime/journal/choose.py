@@ -9,12 +9,12 @@ from .memory import MemoryJournal
 __all__ = ("default_folder", "default_path", "open_journal")
 
 
-def open_journal(url: str | Path | None, *, create: bool = True) -> Journal:
+def open_journal(url: str | Path | None, *, known: bool = False) -> Journal:
     """The journal at a URL or path. A database is not opened before the first call.
 
     Args:
         url: A path or `sqlite:///path`, `postgresql://user:password@host:port/database`, or None: one in memory.
-        create: Whether a missing file or an empty database becomes a journal. Not where one must be there already.
+        known: It was a journal before: no missing file and no empty database becomes one in its place.
 
     Raises:
         JournalInvalid: The URL is none, or of something else.
@@ -23,7 +23,7 @@ def open_journal(url: str | Path | None, *, create: bool = True) -> Journal:
         return MemoryJournal()
     from .sql import SqlJournal
 
-    return SqlJournal(url, create=create)
+    return SqlJournal(url, create=not known, known=known)
 
 
 def default_folder(*, environ: Mapping[str, str], home: Path) -> Path:

@@ -46,6 +46,7 @@ class SqlJournal:
         url: str | Path,
         *,
         create: bool = True,
+        known: bool = False,
         retention: Retention = RETENTION,
         clock: Clock | None = None,
         patience: float = PATIENCE,
@@ -55,6 +56,7 @@ class SqlJournal:
         Args:
             url: A path, `sqlite:///path`, or `postgresql://user:password@host:port/database`.
             create: Whether a missing file or an empty database becomes a journal. Not where one must be there already.
+            known: It was a journal before, so that a file that is missing is awaited, and no error for good.
             retention: How long records before the newest snapshot are kept.
             clock: Time; None: the machine's.
             patience: Seconds to wait for a database that does not answer at all.
@@ -64,6 +66,8 @@ class SqlJournal:
         """
         database = database_of(url)
         self.where = database.where
+        if isinstance(database, SqliteFile):
+            database.known = known
         self._scribe = Scribe(database, retention, clock or SystemClock(), create=create)
         self._patience = patience
         self._thread = ThreadPoolExecutor(1, "journal")

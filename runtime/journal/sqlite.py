@@ -31,7 +31,10 @@ class SqliteFile:
 
     Attributes:
         where: The path.
+        known: It was a journal before, also where this process has not seen it: while it is missing, it is away.
     """
+
+    known = False
 
     def __init__(self, path: Path) -> None:
         """Name the file; nothing is opened yet."""
@@ -142,7 +145,7 @@ class SqliteFile:
 
     def _missing(self) -> JournalInvalid | JournalUnavailable:
         """The error for a file that should be there."""
-        if self._file is None:
+        if self._file is None and not self.known:
             return JournalInvalid(where=self.where, reason="there is no such file; if there was one, put it back")
         return JournalUnavailable(where=self.where, reason="the file is gone: put it back")
 

@@ -285,6 +285,31 @@ async def test_a_stop_overtakes_deliveries_that_wait_for_the_journal(journal: Pa
         assert {verdict for (verdict,) in verdicts} <= {None, Refusal.STOPPED}
 
 
+async def test_a_run_waits_while_its_journal_is_away_although_the_journals_actor_dies_meanwhile(journal: Path) -> None:
+    async with Gate() as gate, journaled(journal) as fleet:
+        model = steady(call("gate", name="one"), say("done"))
+        (ana,) = await fleet.spawn(Agent(preset=model, tools=(gate.tool,)), ["ana"])
+        run = await ana.start("go")
+        await gate.begun("one")
+        beside = [path for path in journal.parent.iterdir() if path.name.startswith(journal.name)]
+        away = journal.parent / "away"
+        away.mkdir()
+        for path in beside:
+            path.rename(away / path.name)
+        pid = pid_of(fleet, "journal")
+        os.kill(pid, signal.SIGKILL)
+        await ended(pid)
+        gate.let("one")
+        waiting = asyncio.create_task(run.outcome())
+        async with asyncio.timeout(60):
+            while "journal" not in (await fleet.statuses())[0].note:  # noqa: ASYNC110  what waits can send no notice
+                await asyncio.sleep(0.1)
+        assert not waiting.done()
+        for path in beside:
+            (away / path.name).rename(path)
+        assert (await waiting).text == "done"
+
+
 async def ask_for_ever(fleet: Fleet) -> None:
     """Until there is no Supervisor any more."""
     while True:

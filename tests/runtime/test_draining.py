@@ -113,6 +113,21 @@ async def test_an_agent_that_is_drained_ends_its_round_and_stands_at_the_boundar
         assert await process.told("undrained") == []
 
 
+async def test_an_agent_goes_on_where_nobody_ends_it_after_its_drain() -> None:
+    async with Process().open() as process:
+        await process.spawn(call("hold", name="x"), say("first"), say("second"))
+        first = await process.start()
+        await process.begun["x"].wait()
+        second = await process.start()
+        drained = process.drain()
+        await process.clock.advance(1.0)
+        process.go["x"].set()
+        await process.clock.advance(1.0)
+        assert drained.done()
+        process.system._hosts[ANA].undrain()  # noqa: SLF001  on Ray an agent's actor does it
+        assert ((await process.outcome(first)).text, (await process.outcome(second)).text) == ("first", "second")
+
+
 async def test_a_model_call_that_is_made_anew_ends_before_an_agent_is_drained() -> None:
     async with Process().open() as process:
         await process.spawn(fail("ProviderBusy", after=7.0), say("done"))
