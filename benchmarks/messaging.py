@@ -3,7 +3,8 @@
 One actor calls another. On both sides N coroutines of the caller send and wait for the answer, again and again. Ours
 goes through the whole channel: outbox, batches, Ray, mailbox, verdicts, receipts; the receiver consumes what came. Once
 without a journal, and once with one in a SQLite file, behind an actor of its own: then what was accepted is on the disk
-before its sender is told. Bare is one Ray call a message, whose answer is one byte.
+before its sender is told. Bare is one Ray call a message, whose answer is one byte. Relayed, the one who is called
+makes such a call itself, to a third actor, before it answers, as one with a journal must.
 """
 
 import asyncio
@@ -106,18 +107,22 @@ class JournaledReceiver:
 
 
 class Bare:
-    """What a bare Ray actor does with the same payload: it answers."""
+    """What a bare Ray actor does with the same payload: it answers, or asks the next one first."""
+
+    def __init__(self, following: Any = None) -> None:  # noqa: ANN401  Ray's handle
+        self._following = following
 
     @ray.method(concurrency_group=MAIL)
     async def deliver(self, payload: bytes) -> bytes:
-        return payload[:1]
+        return payload[:1] if self._following is None else await self._following.deliver.remote(payload)
 
 
 class Caller:
     """Sends, one way or the other."""
 
-    def __init__(self, bare: Any) -> None:  # noqa: ANN401  Ray's handle
+    def __init__(self, bare: Any, relay: Any) -> None:  # noqa: ANN401  Ray's handles
         self._bare = bare
+        self._relay = relay
         self._sender: Sender | None = None
 
     async def ours(self, senders: int, seconds: float, receiver: AgentId) -> Pace:
@@ -127,12 +132,12 @@ class Caller:
         )
         return await crowd(senders, seconds, partial(send, self._sender, receiver))
 
-    async def calls(self, senders: int, seconds: float) -> Pace:
+    async def calls(self, senders: int, seconds: float, *, relayed: bool = False) -> Pace:
         """Make bare calls."""
-        payload = BODY.encode()
+        payload, called = BODY.encode(), self._relay if relayed else self._bare
 
         async def call() -> None:
-            await self._bare.deliver.remote(payload)
+            await called.deliver.remote(payload)
 
         return await crowd(senders, seconds, call)
 
@@ -166,14 +171,15 @@ async def crowd(senders: int, seconds: float, act: Callable[[], Awaitable[None]]
 
 
 class Turn(NamedTuple):
-    """One after the other: messages, messages with a journal, bare calls."""
+    """One after the other: messages, messages with a journal, bare calls, relayed ones."""
 
     messages: Pace
     journaled: Pace
     calls: Pace
+    relayed: Pace
 
 
-NAMES = ("messages", "messages, journal in SQLite", "bare calls")
+NAMES = ("messages", "messages, journal in SQLite", "bare calls", "bare calls, relayed")
 
 
 async def measure(repeats: int, seconds: float, folder: Path) -> dict[int, list[Turn]]:
@@ -185,7 +191,7 @@ async def measure(repeats: int, seconds: float, folder: Path) -> dict[int, list[
     receiver = ray.remote(**groups)(Receiver).options(name=actor_name(RECEIVER), **named).remote()
     journaled = ray.remote(**groups)(JournaledReceiver).options(name=actor_name(JOURNALED), **named).remote(journal)
     bare = ray.remote(**groups)(Bare).remote()
-    caller = ray.remote(num_cpus=0)(Caller).remote(bare)
+    caller = ray.remote(num_cpus=0)(Caller).remote(bare, ray.remote(**groups)(Bare).remote(bare))
     await asyncio.gather(receiver.open.remote(), journaled.open.remote())
     found: dict[int, list[Turn]] = {senders: [] for senders in CONCURRENCY}
     for number in range(repeats + 1):
@@ -194,6 +200,7 @@ async def measure(repeats: int, seconds: float, folder: Path) -> dict[int, list[
                 await caller.ours.remote(senders, seconds, RECEIVER),
                 await caller.ours.remote(senders, seconds, JOURNALED),
                 await caller.calls.remote(senders, seconds),
+                await caller.calls.remote(senders, seconds, relayed=True),
             )
             if number:  # the first one only warms up
                 turns.append(turn)
@@ -212,6 +219,7 @@ def told(found: dict[int, list[Turn]]) -> dict[str, object]:
         "ratio_sqlite": each(lambda turn: turn.journaled.per_second / turn.calls.per_second, 2),
         "latency_ratio": round(median([turn.messages.took / turn.calls.took for turn in lone]), 3),
         "latency_ratio_sqlite": round(median([turn.journaled.took / turn.calls.took for turn in lone]), 3),
+        "latency_ratio_relayed": round(median([turn.relayed.took / turn.calls.took for turn in lone]), 3),
         "per_second": each(lambda turn: turn.messages.per_second, 0),
         "per_second_sqlite": each(lambda turn: turn.journaled.per_second, 0),
     }

@@ -56,7 +56,7 @@ class JournalUnusable(InputInvalid):
 
     def __init__(self, *, where: str, why: str) -> None:
         """Keep the facts."""
-        advice = "Name another one with --journal, or do without: --no-journal"
+        advice = "Name another one with --journal; run and demo also do without: --no-journal"
         super().__init__(reason=f"The journal {where} cannot be used: {why.rstrip('.')}. {advice}.")
         self.where = where
         self.why = why

@@ -184,7 +184,8 @@ def test_a_journal_that_cannot_be_kept_is_one_sentence_that_says_what_to_do(pers
     path = person.state / "x.sqlite"
     assert err == (
         f"amrita-fleet: The journal {path} cannot be used: it cannot be made: Not a directory. "
-        "Name another one with --journal, or do without: --no-journal.\nSee amrita-fleet explain JournalUnusable\n"
+        "Name another one with --journal; run and demo also do without: --no-journal.\n"
+        "See amrita-fleet explain JournalUnusable\n"
     )
 
 
@@ -448,6 +449,6 @@ def test_a_server_that_refuses_or_is_not_there_is_one_sentence_with_status_2(
         said, see = err.splitlines()
         assert said.startswith("amrita-fleet: The journal postgresql://127.0.0.1:")
         assert reason in said
-        assert said.endswith("Name another one with --journal, or do without: --no-journal.")
+        assert said.endswith("Name another one with --journal; run and demo also do without: --no-journal.")
         assert see == "See amrita-fleet explain JournalUnusable"
         assert "planted" not in err
