@@ -92,7 +92,7 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
         try:
             if self._draining:
                 await host.drain()
-            await host.open()
+            await host.open(await self._ties.stopped(self._seat.name))
         except BaseException:
             await host.close()
             raise
@@ -129,10 +129,7 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
     @ray.method(concurrency_group=CONTROL)
     async def pause(self, reason: str | None) -> None:
         """Pause at the next boundary or model call; without a reason, go on."""
-        if reason is None:
-            self._living.resume()
-        else:
-            self._living.pause(reason)
+        self._living.pause(reason)
 
     @ray.method
     async def drain(self, lasts: float | None) -> None:

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple, TypeVar
 
 import ray
 
+from ..protocols.codec import decode, encode
 from ..runtime.errors import ChannelClosed, PeerUnreachable
 from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.ports import Journal, Record, Stored
@@ -41,6 +42,16 @@ class JournalPlace(NamedTuple):
 
     url: str
     local: bool
+
+
+class Addition(NamedTuple):
+    """What `Journal.append` takes, in one piece: Ray packs each argument of a call for itself, which costs a fifth."""
+
+    stream: str
+    incarnation: int
+    first: int
+    records: tuple[bytes, ...]
+    snapshot: bool
 
 
 def journal_place(url: str | Path) -> JournalPlace:
@@ -116,15 +127,9 @@ class JournalActor(Reborn):
         return await self._journal.open(stream, incarnation)
 
     @ray.method
-    async def append(
-        self,
-        stream: str,
-        incarnation: int,
-        first: int,
-        records: tuple[bytes, ...],
-        snapshot: bool,  # noqa: FBT001  Ray's calls are positional
-    ) -> None:
-        """Add records; see `Journal.append`."""
+    async def append(self, addition: bytes) -> None:
+        """Take an `Addition`."""
+        stream, incarnation, first, records, snapshot = decode(addition, Addition)
         await self._journal.append(stream, incarnation, first, records, snapshot=snapshot)
 
     @ray.method
@@ -192,7 +197,8 @@ class RayJournal:
         self, stream: str, incarnation: int, first: int, records: tuple[bytes, ...], *, snapshot: bool = False
     ) -> None:
         """Add records, all or none; see `Journal.append`."""
-        await self._ask(lambda actor: actor.append.remote(stream, incarnation, first, records, snapshot))
+        addition = encode(Addition(stream, incarnation, first, records, snapshot))
+        await self._ask(lambda actor: actor.append.remote(addition))
 
     async def read(self, stream: str, after: int = 0) -> tuple[Record, ...]:
         """All records that are still there with numbers above `after`."""

@@ -54,6 +54,10 @@ class Ties(NamedTuple):
         ended = decode(await asked(way, lambda desk: desk.find.remote(agent)), AgentStatus).incarnation
         return await asked(way, lambda desk: desk.next_life.remote(agent, ended, os.getpid()))
 
+    async def stopped(self, agent: AgentId) -> str:
+        """Why an agent may do nothing more, in whichever life; empty: it may."""
+        return decode(await asked(self.supervisor, lambda desk: desk.find.remote(agent)), AgentStatus).stopped
+
     async def tool_servers(self) -> type[ToolServersDesk]:
         """The actor that runs MCP servers on this process's node."""
         node = ray.get_runtime_context().get_node_id()

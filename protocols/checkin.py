@@ -227,4 +227,10 @@ class AgentStatus:
     parent: AgentId | None = None
     pid: int = 0
     note: str = ""
+
+    @property
+    def stopped(self) -> str:
+        """Why it may do nothing more, in whichever life; empty: it may, or is dead."""
+        return self.note if self.phase == STOPPED else ""
+
     runs: tuple[RunId, ...] = ()

@@ -155,8 +155,10 @@ class AgentHost:
             recorder=None if self._log is None else self._log.recorder,
         )
 
-    async def open(self) -> None:
+    async def open(self, stopped: str = "") -> None:
         """Begin to live in the running loop, or go on where an earlier life ended.
+
+        `stopped`: why the agent may do nothing more, in whichever life; empty: it may.
 
         Raises:
             Fenced: A newer life of the agent has begun.
@@ -165,6 +167,8 @@ class AgentHost:
         """
         self._loop.bind()
         await self._restore()
+        if stopped:
+            self.stop(stopped)
         self._driving = asyncio.create_task(self._driver.run())
         self._driving.add_done_callback(self._end.driver_ended)
         self._driving.add_done_callback(lambda _: self._turned.set())
@@ -282,13 +286,9 @@ class AgentHost:
         self._end.shut(Refusal.STOPPED, reason)
         self._feed(Stopped(reason))
 
-    def pause(self, reason: str) -> None:
-        """Pause at the next boundary, from any thread."""
-        self._feed(PauseAsked(reason))
-
-    def resume(self) -> None:
-        """Go on, from any thread."""
-        self._feed(Resumed())
+    def pause(self, reason: str | None) -> None:
+        """Pause at the next boundary, from any thread; without a reason, go on."""
+        self._feed(Resumed() if reason is None else PauseAsked(reason))
 
     async def drain(self) -> None:
         """Begin nothing new in this life, and wait until nothing is under way that ends by itself.

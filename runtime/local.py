@@ -183,7 +183,7 @@ class LocalSystem:
         tools = await served_tools(self._servers, (seat.name, seat.incarnation), agent.servers, agent.tools)
         host = AgentHost(agent, seat, self._around, tools)
         try:
-            await host.open()
+            await host.open(self._supervisor.find(seat.name).stopped)
             self._expect_no_end()  # a drain or a close that began meanwhile has not seen this one
         except BaseException:
             await host.close()
@@ -281,10 +281,7 @@ class LocalSystem:
         """
         named = self._supervisor.pause((agent,), reason)
         for host in [self._hosts[name] for name in named if name in self._hosts]:
-            if reason is None:
-                host.resume()
-            else:
-                host.pause(reason)
+            host.pause(reason)
         await self._written()
 
     async def _written(self) -> None:

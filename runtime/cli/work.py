@@ -107,12 +107,13 @@ async def in_fleet(work: Work, before: tuple[str, ...], tally: Tally, screen: Sc
     async with started(fleet, work.system, screen):
         screen.say(f"Fleet {fleet.name}" + (f", written down in {journal.where}" if journal.url else ""))
         everybody = tuple(dict.fromkeys((*before, *work.names)))
-        await fleet.spawn(work.agent, everybody)
+        refs = await fleet.spawn(work.agent, everybody)
         after = await past(fleet, tally) if before else 0
         old = await unfinished(fleet, tally) if before else ()
         if before:
             screen.say(f"It goes on; {plural(len(old), 'run')} of an earlier process had not ended.")
-        new = [await fleet.start(name, work.task) for name in work.names] if work.task is not None else []
+        asked = [ref for ref in refs if ref.name in work.names]
+        new = [await ref.start(work.task) for ref in asked] if work.task is not None else []
         runs: tuple[Followed, ...] = (*old, *new)
         await follow(fleet, runs, tally, screen, after)
         rows, accounts = await fleet.statuses(), await fleet.accounts()

@@ -3,6 +3,7 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
 from ...protocols.ids import AgentId, Incarnation, MessageId, RunId
@@ -116,14 +117,14 @@ class Mailbox:
         """Messages that were accepted and not yet consumed."""
         return len(self._waiting)
 
-    @property
-    def has_waking(self) -> bool:
-        """Whether a peer's message waits; the runtime's own notes wake nobody."""
-        return any(envelope.kind is not Kind.NOTE for envelope in self._waiting.values())
+    def has(self, senders: tuple[AgentId, ...] = (), *, notes: bool = True) -> bool:
+        """Whether mail waits.
 
-    def has(self, senders: tuple[AgentId, ...] = ()) -> bool:
-        """Whether mail of one of `senders` waits; without senders: whether any does."""
-        return any(self._from(senders))
+        Args:
+            senders: Only mail of these; empty: anybody's.
+            notes: Whether the runtime's own notes count, which wake nobody.
+        """
+        return any(notes or envelope.kind is not Kind.NOTE for envelope in self._from(senders))
 
     def accept(self, batch: tuple[Envelope, ...], now: float) -> tuple[Verdict, ...]:
         """Judge each message and store the acceptable ones; one verdict each, in order.
@@ -135,7 +136,11 @@ class Mailbox:
             batch: Messages, each sender's in rising (incarnation, seq).
             now: Unix seconds.
         """
-        return tuple(self._judge(envelope, now) for envelope in batch)
+        return tuple([self._judge(envelope, now) for envelope in batch])
+
+    def newest(self, count: int) -> tuple[Envelope, ...]:
+        """Of what waits, the messages that were stored last, in that order."""
+        return tuple(islice(self._waiting.values(), len(self._waiting) - count, None))
 
     def take(self, size: int, senders: tuple[AgentId, ...] = ()) -> tuple[Envelope, ...]:
         """Read the oldest messages and leave them there.

@@ -149,7 +149,7 @@ class Outbox:
         if len(verdicts) != len(lane.batch):
             raise DecodeError(reason=f"{len(verdicts)} verdicts for {len(lane.batch)} messages")
         judged = zip(lane.batch, verdicts, strict=True)
-        settled = tuple((envelope, verdict) for envelope, verdict in judged if verdict is not Refusal.FULL)
+        settled = tuple([each for each in judged if each[1] is not Refusal.FULL])
         for envelope, _ in settled:
             del lane.waiting[envelope.id]
         self.waiting -= len(settled)

@@ -92,9 +92,9 @@ async def main(journal: str, count: int, address: str) -> None:
         kind = Agent(preset=model, tools=(flood(count),), config=CONFIG, memory="run")
         agents = await fleet.spawn(kind, NAMES)
         each = count * (len(NAMES) - 1)
-        found, *_ = await asyncio.gather(
-            hear(fleet, each * len(NAMES)), *(write(fleet, agent, each) for agent in agents)
-        )
+        hearing = asyncio.create_task(hear(fleet, each * len(NAMES)))
+        await asyncio.gather(*(write(fleet, agent, each) for agent in agents))
+        found = await hearing
         consumed = {row.agent: row.consumed for row in await fleet.statuses()}
         print(json.dumps(found | {"consumed": consumed}))
 

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from amrita_fleet import Agent, Fleet, NameTaken, Notice, TokenLimit
-from amrita_fleet.protocols.mail import ReceiptState
+from amrita_fleet import Agent, ChannelClosed, Fleet, NameTaken, Notice, TokenLimit
+from amrita_fleet.protocols.mail import ReceiptState, Refusal
 from amrita_fleet.protocols.providers.scripted import call, say, scripted
 
 from .gate import Gate
@@ -70,3 +70,16 @@ async def test_the_accounts_of_an_agent_are_those_of_its_earlier_lives(reopen: M
         assert await again.accounts() == before
         with pytest.raises(NameTaken, match="dead and can live again"):
             await again.spawn(kind, ["ana"], limit=TokenLimit(tokens=60_000))
+
+
+async def test_a_stopped_agent_stays_stopped_in_the_next_process(reopen: MakeFleet) -> None:
+    async with reopen() as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=scripted(say("hi"))), ["ana"])
+        await ana.stop("enough")
+    async with reopen() as again:
+        (ana,) = await again.spawn(Agent(preset=scripted(say("never"))), ["ana"])
+        receipt = await ana.send("hello")
+        assert (receipt.state, receipt.refusal) == (ReceiptState.REFUSED, Refusal.STOPPED)
+        with pytest.raises(ChannelClosed, match="enough"):
+            await ana.start("go")
+        assert [row.phase for row in await again.statuses()] == ["stopped"]

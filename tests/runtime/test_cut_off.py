@@ -189,7 +189,7 @@ async def test_a_persons_pause_is_not_lifted_by_the_lease_that_is_renewed() -> N
         await line.clock.advance(60.0)
         assert host.status().phase == "paused"
         line.supervisor.pause((ANA,), None)
-        host.resume()
+        host.pause(None)
         assert (await line.ended(host, run)).text == "done"
 
 

@@ -236,16 +236,16 @@ def test_an_empty_mailbox_gives_nothing() -> None:
     mailbox = Mailbox(BOB)
     assert mailbox.take(EVERYTHING) == ()
     assert not mailbox.has()
-    assert not mailbox.has_waking
+    assert not mailbox.has(notes=False)
 
 
 def test_a_note_of_the_runtime_wakes_nobody() -> None:
     mailbox = Mailbox(BOB)
     accept(mailbox, letter(1)._replace(kind=Kind.NOTE))
     assert mailbox.has()
-    assert not mailbox.has_waking
+    assert not mailbox.has(notes=False)
     accept(mailbox, letter(2))
-    assert mailbox.has_waking
+    assert mailbox.has(notes=False)
 
 
 def test_a_consumed_message_has_a_receipt_with_run_and_step() -> None:
