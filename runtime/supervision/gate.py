@@ -10,6 +10,7 @@ slots in use are the open reservations, and `restore` finds them there. Places a
 with the process: agents ask again, and a provider that is too busy says so again.
 """
 
+import math
 from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 
@@ -91,9 +92,14 @@ class Place:
     told: float = 0.0
     short: bool = False
 
+    @property
+    def lapses(self) -> float:
+        """Unix seconds up to which it is to be expected."""
+        return self.asked + self.told + GRACE
+
     def holds(self, now: float) -> bool:
         """Whether it is still to be expected. One of the future was kept through a step of the clock: it is not."""
-        return -GRACE <= now - self.asked <= self.told + GRACE
+        return self.asked - GRACE <= now <= self.lapses
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,11 +112,34 @@ class Slot:
 
 @dataclass
 class Lane:
-    """One provider key: what is known of it, who stands in line, by agent, and what is in flight, by reservation."""
+    """One provider key.
+
+    Attributes:
+        congestion: What is known of it.
+        places: Who stands in line, by agent.
+        slots: What is in flight, by reservation.
+        looked: When it was last looked whether those in line are still to be expected; before that and after `lapses`
+            somebody may not be. In between nobody has to look through a long line for each who asks.
+    """
 
     congestion: Congestion = field(default_factory=Congestion)
     places: dict[AgentId, Place] = field(default_factory=dict[AgentId, Place])
     slots: dict[str, Slot] = field(default_factory=dict[str, Slot])
+    looked: float = 0.0
+    lapses: float = 0.0
+
+    def put(self, agent: AgentId, place: Place) -> None:
+        """Have an agent stand where it stood, or at the end."""
+        self.places[agent] = place
+        self.lapses = min(self.lapses, place.lapses)
+
+    def lapsed(self, now: float) -> tuple[AgentId, ...]:
+        """Those who are not to be expected any more."""
+        if self.looked <= now < self.lapses:
+            return ()
+        self.looked = now
+        self.lapses = min((place.lapses for place in self.places.values()), default=math.inf)
+        return tuple([agent for agent, place in self.places.items() if not place.holds(now)])
 
     def ahead(self, agent: AgentId) -> int:
         """How many go before it."""
@@ -160,9 +189,12 @@ class Gate:
         if ticket.reservation in self._flying:
             return None
         lane = self._stand(ticket, now)
-        wait = lane.wait(lane.ahead(ticket.agent), now)
-        lane.places[ticket.agent] = Place(ticket.reservation, now, wait)
-        return self.queued(ticket.agent, now) if wait else None
+        ahead = lane.ahead(ticket.agent)
+        wait = lane.wait(ahead, now)
+        lane.put(ticket.agent, Place(ticket.reservation, now, wait))
+        if not wait:
+            return None
+        return Queued(ticket.provider, ahead + 1, len(lane.places), lane.congestion.cooling(now), wait)
 
     def take(self, ticket: Ticket, now: float) -> float:
         """Let a call go: it has a slot from now on. Taken again, it is the same slot.
@@ -245,11 +277,11 @@ class Gate:
     def _stand(self, ticket: Ticket, now: float) -> Lane:
         """The lane in which it has a place, after those who are not to be expected any more have lost theirs."""
         lane = self._lanes.setdefault(ticket.provider, Lane())
-        for agent in [agent for agent, place in lane.places.items() if not place.holds(now)]:
+        for agent in lane.lapsed(now):
             self.leave(agent)
         place = lane.places.get(ticket.agent)
         if place is None or place.reservation != ticket.reservation:
             self.leave(ticket.agent)
-            lane.places[ticket.agent] = Place(ticket.reservation, now)
+            lane.put(ticket.agent, Place(ticket.reservation, now))
             self._standing[ticket.agent] = ticket.provider
         return lane

@@ -12,6 +12,7 @@ from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.supervision.command_log import CommandLog, JournaledCommands
+from amrita_fleet.runtime.supervision.commands import Admit, Check
 from amrita_fleet.runtime.supervision.congestion import GENEROUS
 from amrita_fleet.runtime.supervision.replay import perform
 from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
@@ -139,6 +140,27 @@ def test_waits_are_not_written_and_the_next_process_books_what_had_its_turn() ->
         log.begin(partial(perform, after))
         assert after.accounts() == before.accounts()
         assert waits(after.check_in(asking(THIRD))), "the slots in use are known, and so is the cooldown"
+        await log.aclose()
+
+    asyncio.run(main())
+
+
+def test_what_an_earlier_process_let_go_is_booked_even_if_this_one_would_have_had_it_wait() -> None:
+    async def main() -> None:
+        clock, fleet_log = VirtualClock(1_000.0), FleetLog(MemoryJournal(), "f")
+        log = JournaledCommands(await fleet_log.ledger(clock), clock)
+        await log.open(lambda _: None)
+        log.note(Admit(tuple(Newcomer(name) for name in NAMES), 1))
+        for name in NAMES:
+            log.note(Check(asking(name)))
+        await log.written()
+        await log.aclose()
+
+        log = JournaledCommands(await fleet_log.ledger(clock), clock)
+        after = Supervisor(fleet="f", limit=None, now=clock.now, post=lambda _agent, _text: None, log=log)
+        await log.open(partial(perform, after))
+        assert after.accounts()[0].reserved == len(NAMES) * 200
+        assert waits(after.check_in(asking(FIRST_IN, attempt=2)))
         await log.aclose()
 
     asyncio.run(main())
