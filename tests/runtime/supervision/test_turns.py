@@ -15,6 +15,7 @@ from amrita_fleet.runtime.supervision.command_log import CommandLog, JournaledCo
 from amrita_fleet.runtime.supervision.commands import Admit, Check
 from amrita_fleet.runtime.supervision.congestion import GENEROUS
 from amrita_fleet.runtime.supervision.replay import perform
+from amrita_fleet.runtime.supervision.state import SupervisorState
 from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
 
 FIRST = Incarnation(1)
@@ -149,16 +150,18 @@ def test_what_an_earlier_process_let_go_is_booked_even_if_this_one_would_have_ha
     async def main() -> None:
         clock, fleet_log = VirtualClock(1_000.0), FleetLog(MemoryJournal(), "f")
         log = JournaledCommands(await fleet_log.ledger(clock), clock)
-        await log.open(lambda _: None)
-        log.note(Admit(tuple(Newcomer(name) for name in NAMES), 1))
+        await log.open()
+        log.begin(lambda _: None)
+        log.note(Admit(tuple(Newcomer(name) for name in NAMES), 1), SupervisorState)
         for name in NAMES:
-            log.note(Check(asking(name)))
+            log.note(Check(asking(name)), SupervisorState)
         await log.written()
         await log.aclose()
 
         log = JournaledCommands(await fleet_log.ledger(clock), clock)
-        after = Supervisor(fleet="f", limit=None, now=clock.now, post=lambda _agent, _text: None, log=log)
-        await log.open(partial(perform, after))
+        state = await log.open()
+        after = Supervisor(fleet="f", limit=None, now=clock.now, post=lambda _agent, _text: None, log=log, state=state)
+        log.begin(partial(perform, after))
         assert after.accounts()[0].reserved == len(NAMES) * 200
         assert waits(after.check_in(asking(FIRST_IN, attempt=2)))
         await log.aclose()
