@@ -270,7 +270,7 @@ async def test_a_stop_overtakes_deliveries_that_wait_for_the_journal(journal: Pa
         os.kill(stands, signal.SIGSTOP)
         try:
             ana = handle(fleet, "agent:ana")
-            sending = []
+            sending: list[asyncio.Future[bytes]] = []
             for number in range(16):
                 one = Outbox(AgentId(f"peer-{number}"), Incarnation(1)).put(AgentId("ana"), "hello", now=0.0)[0]
                 sending.append(asyncio.ensure_future(ana.deliver.remote(encode_batch((one,)))))
