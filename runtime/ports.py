@@ -73,7 +73,7 @@ class SupervisorLink(Protocol):
         ...
 
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
-        """Tell how the agent is and what happened, in order."""
+        """Tell how the agent is and what happened, in order; after an error again, with the same numbers."""
         ...
 
     async def wait(self, asked: WaitRequest) -> WaitRefusal | None:

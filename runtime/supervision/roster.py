@@ -12,6 +12,7 @@ from difflib import get_close_matches
 
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
+from ...protocols.notices import Notice
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 
 __all__ = ("Member", "Roster", "RosterState", "check_name", "is_restarting")
@@ -51,6 +52,7 @@ class Member:
         stopped: Why it may do nothing more, in any life; None while it may.
         paused: Why it has to stay where it is; None while it has not.
         restarts: This life is over, and the next one is about to begin.
+        told: The highest number among the notices that this life has told.
     """
 
     agent: AgentId
@@ -63,6 +65,7 @@ class Member:
     stopped: str | None = None
     paused: str | None = None
     restarts: bool = False
+    told: int = 0
 
     @property
     def active(self) -> bool:
@@ -77,6 +80,10 @@ class Member:
         """The member stopped for a reason, in this life and those to come; a dead one is still shown as dead."""
         member = replace(self, stopped=reason)
         return member if self.dead is not None else member.marked(STOPPED, at, reason)
+
+    def news(self, notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
+        """Those that this life has not told before; one without a number always is."""
+        return tuple(notice for notice in notices if notice.number == 0 or notice.number > self.told)
 
     def row(self, tokens: int) -> AgentStatus:
         """Its row in the fleet's table, `tokens` being what it has spent."""
@@ -191,11 +198,15 @@ class Roster:
         """All members, living or not, in the order they first came."""
         return tuple(self._members.values())
 
-    def heard(self, status: AgentStatus) -> Member | None:
-        """Keep what an agent reports of itself; None, and nothing is kept, if that life of it is over."""
+    def heard(self, status: AgentStatus, notices: tuple[Notice, ...] = ()) -> Member | None:
+        """Keep what an agent reports of itself, and up to which notice it has told.
+
+        None, and nothing is kept, if that life of it is over.
+        """
         if (member := self.current(status.agent, status.incarnation)) is None:
             return None
-        updated = replace(member, status=status)
+        told = max((notice.number for notice in notices), default=0)
+        updated = replace(member, status=status, told=max(member.told, told))
         if member.stopped is not None:
             updated = updated.marked(STOPPED, member.status.since, member.stopped)
         self._members[member.agent] = updated

@@ -86,18 +86,22 @@ class Supervisor(Admissions):
 
         Its parent is told of a run that ended without an answer, a sender of a message that was never consumed.
 
-        What a life that is over reports is refused whole. Of a person only the notices are kept.
+        What a life that is over reports is refused whole. Of a person only the notices are kept. A report whose answer
+        was lost may come again, together with newer notices: each numbered one counts once.
 
         Args:
             status: As the agent knows it; its tokens, limit and parent are known here.
-            notices: In order. They get their numbers here, and a time if they have none.
+            notices: In order, numbered rising within the life, or not at all. They get their numbers in the fleet's log
+                here, and a time if they have none.
         """
         with self._turn(Tell(status, notices)):
-            member = self._roster.heard(status)
+            member = self._roster.current(status.agent, status.incarnation)
             if member is None and status.agent != USER:
                 return
-            self.feed.append(*notices)
-            for notice in notices:
+            news = notices if member is None else member.news(notices)
+            self._roster.heard(status, notices)
+            self.feed.append(*news)
+            for notice in news:
                 if member is not None and (text := wording.run_note(notice)) is not None:
                     self._note(member.parent, text)
                 if (dead := wording.dead_letter_note(notice)) is not None:

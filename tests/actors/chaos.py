@@ -2,7 +2,8 @@
 
 Every process but this one loses calls: some never arrive, of others the answer does not. Prints what each agent has
 consumed, as JSON: how many messages its mailbox counted, each sender's in the order they were first heard of, and how
-many were heard of again. A mailbox holds fewer messages than each gets: senders wait, and ask again.
+many were heard of again. Besides, how many notices the Supervisor was told again because an answer of it got lost: that
+is in its record. A mailbox holds fewer messages than each gets: senders wait, and ask again.
 """
 
 import asyncio
@@ -15,11 +16,16 @@ from typing import Any, cast
 from ray.cluster_utils import Cluster
 
 from amrita_fleet import Agent, AmritaConfig, Fleet, Tool, ToolContext, tool
-from amrita_fleet.protocols.ids import AgentId
+from amrita_fleet.protocols.codec import decode
+from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.mail import Refusal
 from amrita_fleet.protocols.providers.scripted import call, repeat, say, scripted
 from amrita_fleet.runtime.config import MailConfig
 from amrita_fleet.runtime.fleet import AgentRef
+from amrita_fleet.runtime.journal.fleet_log import FleetLog
+from amrita_fleet.runtime.journal.sql import SqlJournal
+from amrita_fleet.runtime.supervision.command_log import Noted
+from amrita_fleet.runtime.supervision.commands import Tell
 
 FAILURES = "RAY_testing_rpc_failure"
 """What Ray reads in the environment: which calls get lost."""
@@ -29,9 +35,6 @@ NAMES = ("ana", "bob", "cyd", "dan")
 
 WINDOW = 200
 """Messages that one asks to send to another at once; what is refused for want of room is asked for again later."""
-
-TWICE = 1000
-"""How far back a message may lie of which an agent reports a second time; further back it is one that came twice."""
 
 CONFIG = AmritaConfig(mail=MailConfig(mail_bytes=256 * 1024, send_timeout=0.5))
 """Whoever finds a mailbox full waits half a second, then reads their own: all write to all at once."""
@@ -75,7 +78,7 @@ async def hear(fleet: Fleet, expected: int) -> dict[str, Any]:
         if notice.extra_type == "consumed":
             sender, _, body = notice.text.removeprefix("from ").partition(": ")
             letters = heard[notice.agent].setdefault(sender, [])
-            if body in letters[-TWICE:]:  # a report whose answer was lost comes a second time
+            if body in letters:
                 again += 1
                 continue
             letters.append(body)
@@ -85,6 +88,21 @@ async def hear(fleet: Fleet, expected: int) -> dict[str, Any]:
     return {"heard": heard, "again": again}
 
 
+async def told_again(journal: str) -> int:
+    """How many notices reached the Supervisor, by its record, after it had been told of them."""
+    kept = SqlJournal(journal)
+    told = Counter[tuple[AgentId, Incarnation]]()
+    again = 0
+    for record in await FleetLog(kept, "chaos").accounts():
+        if not record.snapshot and isinstance(command := decode(record.data, Noted).command, Tell):
+            life = command.status.agent, command.status.incarnation
+            numbers = [notice.number for notice in command.notices]
+            again += sum(number <= told[life] for number in numbers)
+            told[life] = max(told[life], *numbers, 0)
+    await kept.aclose()
+    return again
+
+
 async def main(journal: str, count: int, address: str) -> None:
     async with Fleet("chaos", address=address, journal=journal) as fleet:
         # A run that mail began writes too.
@@ -92,11 +110,12 @@ async def main(journal: str, count: int, address: str) -> None:
         kind = Agent(preset=model, tools=(flood(count),), config=CONFIG, memory="run")
         agents = await fleet.spawn(kind, NAMES)
         each = count * (len(NAMES) - 1)
-        hearing = asyncio.create_task(hear(fleet, each * len(NAMES)))
-        await asyncio.gather(*(write(fleet, agent, each) for agent in agents))
-        found = await hearing
+        async with asyncio.TaskGroup() as tasks:
+            hearing = tasks.create_task(hear(fleet, each * len(NAMES)))
+            for agent in agents:
+                tasks.create_task(write(fleet, agent, each))
         consumed = {row.agent: row.consumed for row in await fleet.statuses()}
-        print(json.dumps(found | {"consumed": consumed}))
+    print(json.dumps(hearing.result() | {"consumed": consumed, "told_again": await told_again(journal)}))
 
 
 if __name__ == "__main__":

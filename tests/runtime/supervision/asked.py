@@ -66,8 +66,9 @@ def admissions(draw: st.DrawFn) -> Command:
     return Admit((newcomer,), 1)
 
 
-def told(agent: AgentId, life: Incarnation, phase: str) -> Tell:
-    notice = Notice(NoticeType.RUN, "finished", agent, "done", RunId("r"), data={"outcome": "failed"})
+def told(agent: AgentId, life: Incarnation, phase: str, number: int) -> Tell:
+    """A report with one notice; those with a number may come again."""
+    notice = Notice(NoticeType.RUN, "finished", agent, "done", RunId("r"), data={"outcome": "failed"}, number=number)
     return Tell(AgentStatus(agent, life, phase, since=1.0), (notice,))
 
 
@@ -83,7 +84,7 @@ commands = st.one_of(
     st.builds(Bury, names, lives, st.just("gone"), st.booleans()),
     check_ins(),
     settlements(),
-    st.builds(told, names, lives, st.sampled_from(["idle", "thinking"])),
+    st.builds(told, names, lives, st.sampled_from(["idle", "thinking"]), st.integers(0, 3)),
     st.builds(StopAgents, st.sampled_from([(), (ANA,), (BOB, CEM)]), st.just("enough")),
     st.builds(PauseAgents, st.sampled_from([(), (ANA,)]), st.sampled_from([None, "a look"])),
 )
