@@ -124,7 +124,7 @@ async def test_an_agent_goes_on_where_nobody_ends_it_after_its_drain() -> None:
         process.go["x"].set()
         await process.clock.advance(1.0)
         assert drained.done()
-        process.system._hosts[ANA].undrain()  # noqa: SLF001  on Ray an agent's actor does it
+        process.system._hosts[ANA].undrain()  # noqa: SLF001  # pyright: ignore[reportPrivateUsage]
         assert ((await process.outcome(first)).text, (await process.outcome(second)).text) == ("first", "second")
 
 
