@@ -10,6 +10,8 @@ from .ids import AgentId, Incarnation, RunId
 
 __all__ = (
     "DEAD",
+    "ENDED",
+    "NOT_YET",
     "RESTARTING",
     "STOPPED",
     "AgentStatus",
@@ -31,6 +33,12 @@ RESTARTING = "restarting"
 STOPPED = "stopped"
 """Phases that only the Supervisor gives: a life is over, with or without another that is about to begin; it may not go
 on."""
+
+ENDED = "its process ended"
+"""Why agents of an earlier process are dead, which lived when that ended."""
+
+NOT_YET = "it is not spawned again yet"
+"""Why one of those cannot be handed its mail now."""
 
 FAULTS = frozenset({
     HTTPStatus.REQUEST_TIMEOUT,
@@ -234,3 +242,8 @@ class AgentStatus:
         return self.note if self.phase == STOPPED else ""
 
     runs: tuple[RunId, ...] = ()
+
+    @property
+    def awaits_spawn(self) -> bool:
+        """Whether it lived in an earlier process and is not spawned again yet: what is for it waits at its senders."""
+        return self.phase == DEAD and self.note == ENDED

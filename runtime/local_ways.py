@@ -4,7 +4,7 @@ from collections.abc import Generator
 from contextlib import contextmanager
 
 from ..protocols.approval import Approval, agent_of
-from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement, Stop
+from ..protocols.checkin import NOT_YET, AgentStatus, CheckIn, Directive, Settlement, Stop
 from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
@@ -95,10 +95,12 @@ class LocalPost:
         Raises:
             AgentUnknown: There is no such agent.
             ChannelClosed: It has died.
-            PeerUnreachable: It is being spawned, or gives way to another life.
+            PeerUnreachable: It is being spawned, gives way to another life, or is not spawned again yet.
         """
         if recipient in self.coming:
             raise PeerUnreachable(agent=recipient, reason="it is being spawned")
+        if recipient not in self._hosts and self._supervisor.find(recipient).awaits_spawn:
+            raise PeerUnreachable(agent=recipient, reason=NOT_YET)
         return await self.host(recipient).deliver(batch)
 
     async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:

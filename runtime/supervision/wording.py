@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping
 from textwrap import shorten
 
-from ...protocols.checkin import DEAD, AgentStatus, CheckIn
+from ...protocols.checkin import DEAD, ENDED, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
 from ...protocols.notices import Notice, NoticeType
 from ...protocols.waits import Endless, WaitRefusal
@@ -32,9 +32,6 @@ __all__ = (
 
 UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
 """Why a life is over that another one's failure ended before it began."""
-
-ENDED = "its process ended"
-"""Why agents of an earlier process are dead."""
 
 PROCESS_DIED = "its process died"
 """Why a life is over that another process follows which knows no more."""

@@ -46,13 +46,21 @@ def record(kept: Record) -> AgentRecord:
 
 
 class Talk:
-    """The talk, in as many processes as it takes; `how` the question is answered."""
+    """The talk, in as many processes as it takes; `how` the question is answered.
 
-    def __init__(self, how: str) -> None:
+    Attributes:
+        apart: Seconds between the spawn of bob and that of ana; None: both are spawned together.
+        read_by: What each agent's model was shown last.
+    """
+
+    def __init__(self, how: str, apart: float | None = None) -> None:
         self.world = World(self.said)
         self.lines = LINES[how]
+        self.apart = apart
+        self.read_by: dict[AgentId, str] = {}
 
     def said(self, asked: Asked) -> Act:
+        self.read_by[asked.agent] = asked.text
         lines = self.lines[asked.agent]
         return next((act for act in lines if act.label.removeprefix("#") not in asked.labels), Act("I read it."))
 
@@ -72,9 +80,17 @@ class Talk:
             await self.world.clock.sleep(0.05)
 
     async def spawn(self, system: DoomedSystem) -> None:
+        if self.apart is None:
+            await self.spawn_together(system, ANA, BOB)
+        else:
+            await self.spawn_together(system, BOB)
+            await self.world.clock.sleep(self.apart)
+            await self.spawn_together(system, ANA)
+
+    async def spawn_together(self, system: DoomedSystem, *agents: AgentId) -> None:
         while True:
             try:
-                return await system.spawn(tuple(SpawnOrder(each, self.agent(each)) for each in (ANA, BOB)), unheard)
+                return await system.spawn(tuple(SpawnOrder(each, self.agent(each)) for each in agents), unheard)
             except JournalUnavailable:
                 await self.world.clock.sleep(1.0)
 
@@ -101,3 +117,14 @@ def test_a_question_is_answered_once_wherever_the_fleet_dies(how: str, text: str
         talk = Talk(how)
         talk.live(strike)
         assert [(mail.sender, mail.body) for mail in talk.read_by_ana()] == [(BOB, text)]
+
+
+@pytest.mark.parametrize(("how", "text"), [("by its end", "#three"), ("itself", "There are three.")])
+def test_an_answer_reaches_one_who_is_spawned_again_a_second_later_than_its_sender(how: str, text: str) -> None:
+    for strike in around(Talk(how, apart=1.0).live()):
+        print(strike)
+        talk = Talk(how, apart=1.0)
+        talk.live(strike)
+        assert [(mail.sender, mail.body) for mail in talk.read_by_ana()] == [(BOB, text)]
+        assert "ERROR" not in talk.read_by[BOB]
+        assert ("Accepted by ana" in talk.read_by[BOB]) == (how == "itself")
