@@ -85,7 +85,7 @@ async def test_a_later_process_makes_no_new_file(place: JournalPlace, tmp_path: 
     fleet = f"{FLEET}-{uuid4().hex}"
     actor = create_journal(fleet, place, create=False)
     await actor.begin.remote()
-    with pytest.raises(JournalInvalid, match="put it back"):
+    with pytest.raises(JournalUnavailable, match="put it back"):
         await RayJournal(actor, fleet).open("f/ledger", 1)
     await end(actor)
     assert [found async for found in AsyncPath(tmp_path).iterdir()] == []
