@@ -50,16 +50,6 @@ async def test_a_fleet_that_was_closed_goes_on_under_its_name(reopen: MakeFleet)
             assert [row.incarnation for row in await again.statuses()] == [2]
 
 
-async def test_a_stop_holds_in_the_next_process(reopen: MakeFleet) -> None:
-    kind = Agent(preset=scripted(say("hi")))
-    async with reopen() as fleet:
-        await fleet.spawn(kind, ["ana"])
-        await fleet.stop("ana", reason="enough")
-    async with reopen() as again:
-        (ana,) = await again.spawn(kind, ["ana"])
-        assert str(await ana.run("?")) == "stopped"
-
-
 async def test_the_accounts_of_an_agent_are_those_of_its_earlier_lives(reopen: MakeFleet) -> None:
     kind = Agent(preset=scripted(say("hi")))
     async with reopen() as fleet:

@@ -18,10 +18,11 @@ DESK = str(Path(__file__).parent / "tools" / "mcp" / "desk.py")
 
 @pytest.fixture(autouse=True)
 def default_action() -> Generator[None]:
-    """The signal is as it was, before and after."""
-    assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    """The signal ends the process, before and after, whatever handler a Ray of this process has set."""
+    before = signal.signal(signal.SIGTERM, signal.SIG_DFL)
     yield
     assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
+    signal.signal(signal.SIGTERM, before)
 
 
 @pytest.mark.slow
