@@ -186,7 +186,7 @@ def test_a_journal_that_cannot_be_kept_is_one_sentence_that_says_what_to_do(pers
     path = person.state / "x.sqlite"
     assert err == (
         f"amrita-fleet: The journal {path} cannot be used: it cannot be made: Not a directory. "
-        "Name another one with --journal; run and demo also do without: --no-journal.\n"
+        "Name another one with --journal, or do without: --no-journal.\n"
         "See amrita-fleet explain JournalUnusable\n"
     )
 
