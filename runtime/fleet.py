@@ -131,7 +131,8 @@ class Fleet(Helm):
             try:
                 await self._closing.run(grace, cancelled=cancelled)
             finally:
-                termination().release(self._terminable)
+                watching, self._terminable = self._terminable, None
+                termination().release(watching)
 
     async def _drain(self, grace: float) -> None:
         await self._made.drain(grace)

@@ -14,12 +14,14 @@ The life of a host:
 import asyncio
 import os
 import random
+from collections.abc import Mapping
 from functools import partial
 
 from ..protocols.approval import Approval
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import MessageId, RunId
 from ..protocols.mail import Receipt, Refusal
+from ..protocols.messages import Json
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Limit, Outcome
 from .agent import Agent
@@ -314,7 +316,7 @@ class AgentHost:
         await self._caller.aclose()
         await self._reporter.aclose()
 
-    def tell(self, kind: NoticeType, extra: str, text: str, data: dict[str, str] | None = None) -> None:
+    def tell(self, kind: NoticeType, extra: str, text: str, data: Mapping[str, Json] | None = None) -> None:
         """Send a notice of the host's own."""
         state = self._driver.state
         run = state.run.id if state.run else None
@@ -328,7 +330,7 @@ class AgentHost:
 
     def _back(self, away: float) -> None:
         text = f"goes on: it was cut off from the Supervisor for {away:.0f} s"
-        self.tell(NoticeType.AGENT, "cut_off", text, {"seconds": f"{away:.1f}"})
+        self.tell(NoticeType.AGENT, "cut_off", text, {"seconds": round(away, 1)})
 
     def _held(self) -> tuple[Approval, ...]:
         """The calls that wait for a person; none when nobody drives them any more."""

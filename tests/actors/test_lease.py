@@ -59,7 +59,9 @@ async def test_an_agent_whose_supervisor_stands_still_stands_before_its_model_ca
         outcome = await run.outcome()
         assert (outcome.text, outcome.answered, outcome.rounds) == ("done", True, 2)
         [*_, told] = await until(fleet, event("ana", "cut_off"))
-        assert float(str(told.data["seconds"])) >= TERM
+        seconds = told.data["seconds"]
+        assert isinstance(seconds, float)
+        assert seconds >= TERM
         assert (await status_of_ana(fleet)).note == ""
 
 

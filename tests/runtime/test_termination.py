@@ -83,8 +83,8 @@ def test_a_program_that_goes_on_when_it_is_cancelled_ends_by_the_signal_all_the_
 async def test_an_open_fleet_takes_the_signal_and_a_closed_one_gives_it_back() -> None:
     async with Fleet(system="local") as fleet:
         assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
-        async with Fleet(system="local"):
-            pass
+        async with Fleet(system="local") as inner:
+            await inner.close()
         assert signal.getsignal(signal.SIGTERM) != signal.SIG_DFL
         await fleet.close()
         assert signal.getsignal(signal.SIGTERM) == signal.SIG_DFL
