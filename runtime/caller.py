@@ -14,7 +14,6 @@ from ..protocols.messages import Reply, Turn
 from ..protocols.presets import ModelPreset
 from ..protocols.providers.base import Draft, Provider, ToolSchema, Watcher
 from ..protocols.providers.connection import connect
-from .lease import Regain
 from .ports import Clock, SupervisorLink
 from .step.budget import Counted, request_bound
 from .step.phases import Asking, Purpose
@@ -26,8 +25,8 @@ __all__ = ("Caller", "Model")
 log = logging.getLogger(__name__)
 
 UNREACHABLE_TRIES = 30
-"""Check-ins that may fail in a row before the run is stopped: without a Supervisor nothing new is begun. With a lease
-those alone count that fail although it was renewed in between."""
+"""Check-ins that may fail in a row before the run is stopped: without a Supervisor nothing new is begun. An agent that
+has a lease stands still before it comes to that, and waits for the next Supervisor."""
 
 UNREACHABLE_PAUSE = 1.0
 """Seconds between them."""
@@ -84,30 +83,14 @@ class Caller:
     """Makes one agent's model calls, one at a time. The run's state says which of the presets is asked."""
 
     def __init__(
-        self,
-        agent: AgentId,
-        incarnation: Incarnation,
-        models: tuple[Model, ...],
-        link: SupervisorLink,
-        last_input: int,
-        regain: Regain | None = None,
+        self, agent: AgentId, incarnation: Incarnation, models: tuple[Model, ...], link: SupervisorLink, last_input: int
     ) -> None:
-        """Keep the ports.
-
-        Args:
-            agent: Whose calls they are.
-            incarnation: Its life.
-            models: Its presets, in order.
-            link: The way to the Supervisor.
-            last_input: Bytes of text a last answer's request may have.
-            regain: Waits, when the Supervisor did not answer, until it does again; None: no other one would follow.
-        """
+        """Keep the ports. `last_input` is the bytes of text a last answer's request may have."""
         self._agent = agent
         self._incarnation = incarnation
         self._models = models
         self._link = link
         self._last_input = last_input
-        self._regain = regain
         self._prepared: dict[str, Prepared] = {}
         self._attempt = 0
         self._lost = False
@@ -118,10 +101,7 @@ class Caller:
     async def ask_leave(
         self, state: AgentState, doing: Asking, tools: tuple[ToolSchema, ...], output: int
     ) -> Directive:
-        """Write the request and check in. A Supervisor that cannot be reached grants nothing.
-
-        Where another one would follow it, that one is waited for.
-        """
+        """Write the request and check in. A Supervisor that cannot be reached grants nothing."""
         model, aside = self._models[state.current.preset], doing.purpose is not Purpose.THINK
         turns = request(state, doing, tools, self._last_input)
         draft = model.write(turns, () if aside else tools, aside=aside)
@@ -145,38 +125,20 @@ class Caller:
             signatures=(state.current.window.signature,) if state.current.window.signature else (),
         )
         try:
-            directive, lost = await self._check_in(asked)
+            await self.settle_rest()
+            directive = await self._link.check_in(asked)
         except FleetError as error:
             self._lost = True
             return self._without_supervisor(error)
+        self._unreachable = 0
         if isinstance(directive, Proceed):
             self._prepared[directive.grant.reservation] = Prepared(model, draft, aside)
-        elif again or lost:
+        elif again:
             self._unsettled[asked.reservation] = self._nothing(asked.reservation)  # the lost one may have reserved
         return directive
 
-    async def _check_in(self, asked: CheckIn) -> tuple[Directive, bool]:
-        """Ask until there is an answer, if that is any use; gives it, and whether there may be one that was lost.
-
-        Raises:
-            FleetError: The Supervisor cannot be reached.
-        """
-        lost = False
-        while True:
-            try:
-                await self.settle_rest()
-                directive = await self._link.check_in(asked)
-            except FleetError:
-                self._unreachable += 1
-                if self._regain is None or self._unreachable >= UNREACHABLE_TRIES:
-                    raise
-            else:
-                self._unreachable = 0
-                return directive, lost
-            lost = True
-            await self._regain()
-
     def _without_supervisor(self, error: FleetError) -> Directive:
+        self._unreachable += 1
         if self._unreachable >= UNREACHABLE_TRIES:
             return Stop(f"the Supervisor cannot be reached: {error}")
         return Wait(UNREACHABLE_PAUSE, f"the Supervisor cannot be reached: {error}")

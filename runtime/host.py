@@ -112,8 +112,7 @@ class AgentHost:
     def _model_caller(self) -> Caller:
         agent, seat = self._agent, self._seat
         models = tuple(Model.of(preset) for preset in (agent.preset, *agent.fallbacks))
-        last_input, regain = agent.config.wind_down.input_bytes, self._points.regain
-        return Caller(seat.name, seat.incarnation, models, self._around.link, last_input, regain)
+        return Caller(seat.name, seat.incarnation, models, self._around.link, agent.config.wind_down.input_bytes)
 
     def _take_lease(self) -> Lease:
         seat, link = self._seat, self._around.link

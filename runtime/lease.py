@@ -9,7 +9,6 @@ import asyncio
 import logging
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TypeAlias
 
 from ..protocols.checkin import DEAD, RESTARTING, AgentStatus
 from ..protocols.errors import FleetError
@@ -17,7 +16,7 @@ from ..protocols.ids import AgentId, Incarnation
 from .errors import AgentUnknown
 from .ports import Clock
 
-__all__ = ("RENEWAL", "RETRY", "TERM", "Lease", "Regain", "Term", "is_latest")
+__all__ = ("RENEWAL", "RETRY", "TERM", "Lease", "Term", "is_latest")
 
 log = logging.getLogger(__name__)
 
@@ -29,9 +28,6 @@ TERM = 15.0
 
 RETRY = 1.0
 """Seconds between two tries while the Supervisor does not answer."""
-
-Regain: TypeAlias = Callable[[], Awaitable[None]]
-"""Waits until the Supervisor has answered again."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,7 @@ class Lease:
 
     1. `open` begins the first term: the Supervisor has just admitted the life.
     2. It is renewed in turns until `aclose`.
-    3. Who comes to a point at which the lease must hold, or asked the Supervisor in vain, waits in `regained`.
+    3. Who comes to a point at which the lease must hold waits there in `regained`.
 
     Attributes:
         agent: Whose life it is.
@@ -89,7 +85,6 @@ class Lease:
         self._back = back
         self._term = Term(clock.monotonic())
         self._answered = asyncio.Event()
-        self._doubted = asyncio.Event()
         self._keeping: asyncio.Task[None] | None = None
 
     def open(self) -> None:
@@ -109,8 +104,7 @@ class Lease:
         return f"cut off from the Supervisor for {seconds:.0f} s" if seconds else ""
 
     async def regained(self) -> None:
-        """Wait until the Supervisor has answered, which is asked again soon."""
-        self._doubted.set()
+        """Wait until the Supervisor has answered again."""
         await self._answered.wait()
 
     async def aclose(self) -> None:
@@ -123,7 +117,6 @@ class Lease:
         answered = True
         while True:
             asked = self._clock.monotonic()
-            self._doubted.clear()
             try:
                 if not await self._renew():
                     break
@@ -136,7 +129,7 @@ class Lease:
             else:
                 answered = True
                 self._renewed(asked)
-            await self._rest(answered=answered)
+            await self._clock.sleep(self._term.pause(self._clock.monotonic(), answered=answered))
         self._over()
 
     def _renewed(self, asked: float) -> None:
@@ -145,23 +138,6 @@ class Lease:
             self._back(away)
         told, self._answered = self._answered, asyncio.Event()
         told.set()
-
-    async def _rest(self, *, answered: bool) -> None:
-        """Wait for the next turn, which comes sooner when somebody asks the Supervisor in vain meanwhile."""
-        seconds = self._term.pause(self._clock.monotonic(), answered=answered)
-        if not answered:
-            await self._clock.sleep(seconds)
-            return
-        resting = asyncio.create_task(self._clock.sleep(seconds))
-        doubting = asyncio.create_task(self._doubted.wait())
-        try:
-            await asyncio.wait({resting, doubting}, return_when=asyncio.FIRST_COMPLETED)
-        finally:
-            early = not resting.done()
-            resting.cancel()
-            doubting.cancel()
-        if early:
-            await self._clock.sleep(RETRY)
 
 
 def is_latest(row: AgentStatus, incarnation: Incarnation) -> bool:

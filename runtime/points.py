@@ -6,7 +6,7 @@ from collections.abc import Callable, Generator
 from contextlib import contextmanager
 
 from ..protocols.ids import RunId
-from .lease import Lease, Regain
+from .lease import Lease
 from .run_suspensions import BOUNDARY, TOOL, RunSuspensions
 
 __all__ = ("DRAINED", "Points")
@@ -58,11 +58,6 @@ class Points:
                 await asyncio.Event().wait()
 
     @property
-    def regain(self) -> Regain | None:
-        """How to stand still for a Supervisor that did not answer; None: no other one would follow."""
-        return None if self._lease is None else self._regained
-
-    @property
     def _away(self) -> bool:
         return self._lease is not None and self._lease.away > 0
 
@@ -70,11 +65,6 @@ class Points:
         if self._lease is not None and self._away:
             log.warning("%s stands still: it is %s", self._lease.agent, self._lease.note)
             while self._away:
-                await self._lease.regained()
-
-    async def _regained(self) -> None:
-        if self._lease is not None:
-            with self._still():
                 await self._lease.regained()
 
     @contextmanager

@@ -147,7 +147,7 @@ async def test_an_agent_that_is_cut_off_begins_no_step() -> None:
         assert (await line.ended(host, run)).text == "done"
 
 
-async def test_a_run_outlives_any_number_of_check_ins_that_nobody_answers() -> None:
+async def test_a_run_outlives_any_time_in_which_nobody_answers() -> None:
     line = Line()
     async with line.host(say("done")) as host:
         line.cut = True

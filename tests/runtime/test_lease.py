@@ -107,19 +107,17 @@ async def test_an_answer_that_comes_late_renews_only_from_when_it_was_asked_for(
     assert desk.back == [25.0], "the question of second 5 was answered, if late"
 
 
-async def test_who_asked_in_vain_waits_until_the_supervisor_has_answered_again() -> None:
+async def test_who_waits_for_the_supervisor_goes_on_once_it_has_answered_again() -> None:
     desk = Desk()
     async with desk.lease() as lease:
-        await desk.clock.advance(0.5)
+        await desk.clock.advance(1.0)
         desk.silent = True
         regained = asyncio.create_task(lease.regained())
-        await desk.clock.advance(2.5)
+        await desk.clock.advance(TERM)
         assert not regained.done()
-        assert len(desk.asked) == 3
         desk.silent = False
         await desk.clock.advance(RETRY)
         assert regained.done()
-    assert lease.away == 0.0
 
 
 @pytest.mark.parametrize("how", ["latest", "known"])
