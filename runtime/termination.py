@@ -8,12 +8,15 @@ from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from types import FrameType
-from typing import NoReturn
+from typing import NoReturn, TypeAlias
 
 __all__ = ("TERMINATED", "Termination", "end_by_signal", "termination")
 
 TERMINATED = 128 + signal.SIGTERM
 """The exit status that a shell gives a process which SIGTERM ended."""
+
+
+Handler: TypeAlias = "Callable[[int, FrameType | None], object] | int | None"
 
 
 def nothing() -> None:
@@ -23,7 +26,7 @@ def nothing() -> None:
 class Termination:
     """What SIGTERM does while tasks of the main thread want to be cancelled by it. A second one ends the process.
 
-    It takes the signal only while that has its default action: a handler of somebody else's is left alone.
+    It takes the signal only while the program has not: a handler of its own is left alone.
 
     Attributes:
         received: The signal came.
@@ -39,6 +42,7 @@ class Termination:
         self.received = False
         self._after = after
         self._heard = heard
+        self._before: Handler = signal.SIG_DFL
         self._watching: list[asyncio.Task[object]] = []
         self._cancelled: set[asyncio.Task[object]] = set()
 
@@ -48,19 +52,19 @@ class Termination:
         if task is None or threading.current_thread() is not threading.main_thread():
             return None
         handler = signal.getsignal(signal.SIGTERM)
-        if handler == signal.SIG_DFL:
-            signal.signal(signal.SIGTERM, self._signalled)
+        if is_nobodys(handler):
+            self._before = signal.signal(signal.SIGTERM, self._signalled)
         elif handler != self._signalled:
             return None
         self._watching.append(task)
         return task
 
     def release(self, task: "asyncio.Task[object] | None") -> None:
-        """Cancel the task no more; from its loop. The last one gives the signal its default action back."""
+        """Cancel the task no more; from its loop. With the last one, the signal is handled as it was before."""
         if task in self._watching:
             self._watching.remove(task)
             if not self._watching and signal.getsignal(signal.SIGTERM) == self._signalled:
-                signal.signal(signal.SIGTERM, signal.SIG_DFL)
+                signal.signal(signal.SIGTERM, self._before)
 
     @staticmethod
     def renew() -> None:
@@ -89,6 +93,11 @@ class Termination:
         self._cancelled.discard(task)
         if not self._cancelled:
             self._after()
+
+
+def is_nobodys(handler: object) -> bool:
+    """Whether the program leaves the signal alone. Ray 2.60's own handler, which exits with status 15, is no wish."""
+    return handler == signal.SIG_DFL or str(getattr(handler, "__module__", "")).startswith("ray.")
 
 
 def end_by_signal() -> NoReturn:

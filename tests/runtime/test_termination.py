@@ -114,6 +114,21 @@ async def test_a_handler_of_somebody_elses_stays() -> None:
 
 
 @pytest.mark.anyio
+async def test_rays_handler_is_no_wish_of_the_program_and_is_put_back() -> None:
+    def rays(_number: int, _frame: object) -> None:
+        """As `ray.init` sets it in the main thread."""
+
+    rays.__module__ = "ray._private.worker"
+    signal.signal(signal.SIGTERM, rays)
+    try:
+        async with Fleet(system="local"):
+            assert signal.getsignal(signal.SIGTERM) is not rays
+        assert signal.getsignal(signal.SIGTERM) is rays
+    finally:
+        signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+
+@pytest.mark.anyio
 async def test_a_handler_that_is_set_meanwhile_stays() -> None:
     try:
         async with Fleet(system="local"):
