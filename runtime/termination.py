@@ -12,6 +12,9 @@ from typing import NoReturn, TypeAlias
 
 __all__ = ("TERMINATED", "Termination", "end_by_signal", "termination")
 
+MOST = 2
+"""Signals that only cancel."""
+
 TERMINATED = 128 + signal.SIGTERM
 """The exit status that a shell gives a process which SIGTERM ended."""
 
@@ -24,12 +27,10 @@ def nothing() -> None:
 
 
 class Termination:
-    """What SIGTERM does while tasks of the main thread want to be cancelled by it. A second one ends the process.
+    """What SIGTERM does while tasks of the main thread want to be cancelled by it.
 
+    A second one cancels them again, which gives up what they still wait for; a third one ends the process where it is.
     It takes the signal only while the program has not: a handler of its own is left alone.
-
-    Attributes:
-        received: The signal came.
     """
 
     def __init__(self, after: Callable[[], object] = nothing, heard: Callable[[], object] = nothing) -> None:
@@ -39,7 +40,7 @@ class Termination:
             after: Called in the event loop when all that it cancelled is over.
             heard: Called there when it came, for each task that it cancels.
         """
-        self.received = False
+        self._times = 0
         self._after = after
         self._heard = heard
         self._before: Handler = signal.SIG_DFL
@@ -77,17 +78,23 @@ class Termination:
         if handler is not None and threading.current_thread() is threading.main_thread():
             signal.signal(signal.SIGTERM, handler)
 
+    @property
+    def received(self) -> bool:
+        """The signal came."""
+        return self._times > 0
+
     def _signalled(self, _number: int, _frame: FrameType | None) -> None:
         """Python calls this in the main thread, wherever that is."""
-        tasks = {task for task in self._watching if not task.done()}
-        if self.received or not tasks:  # a second one, or whoever opened something is gone
+        tasks = {task for task in (*self._watching, *self._cancelled) if not task.done()}
+        self._times += 1
+        if self._times > MOST or not tasks:  # whoever opened something is gone
             end_by_signal()
-        self.received = True
         for task in tasks:
-            self._cancelled.add(task)
-            task.add_done_callback(self._over)
+            if task not in self._cancelled:
+                self._cancelled.add(task)
+                task.add_done_callback(self._over)
             task.cancel()
-            task.get_loop().call_soon_threadsafe(self._heard)  # this wakes it too, as it may wait for a socket
+            task.get_loop().call_soon_threadsafe(self._heard if self._times == 1 else nothing)  # wakes it as well
 
     def _over(self, task: "asyncio.Task[object]") -> None:
         self._cancelled.discard(task)

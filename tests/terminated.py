@@ -6,6 +6,7 @@ import select
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -109,7 +110,7 @@ async def live(system: str, how: str, server: str = "") -> None:
         system: Where its agents live.
         how: `works`: a tool of the agent takes a second. `stuck`: it takes an hour. `handles`: as `works`, and the
             program handles SIGTERM itself, by leaving the fleet as if nothing was. `goes on`: as `works`, and a
-            cancellation does not end the program.
+            cancellation does not end the program. `blocks`: nothing else happens in its event loop for an hour.
         server: A script that is an MCP server of the agent.
     """
     try:
@@ -144,6 +145,8 @@ async def own(system: str, how: str, server: str) -> None:
             if notice.extra_type == "started" and notice.type == "tool":
                 break
         say("works")
+        if how == "blocks":
+            time.sleep(3600)  # noqa: ASYNC251  on purpose
         try:
             await enough.wait()
         finally:

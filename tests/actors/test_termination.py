@@ -48,7 +48,22 @@ def test_a_second_signal_ends_it_at_once_and_leaves_nothing_behind() -> None:
         process.signal(signal.SIGTERM)
         process.told("leaves")
         process.signal(signal.SIGTERM)
-        assert process.ended() == (-signal.SIGTERM, "", "")
+        status, out, err = process.ended()
+        assert (status, out) == (-signal.SIGTERM, "is over\n")
+        assert err.startswith("ana is cut off in mid-Step")
+        assert process.left_behind() == []
+
+
+def test_a_second_ctrl_c_ends_it_at_once_and_leaves_nothing_behind() -> None:
+    with owner("ray", "stuck") as process:
+        process.told("works")
+        assert process.count() >= BESIDE
+        process.signal(signal.SIGINT)
+        process.told("leaves")
+        process.signal(signal.SIGINT)
+        status, out, err = process.ended()
+        assert (status, out) == (-signal.SIGINT, "is over\n")
+        assert "ana is cut off in mid-Step" in err
         assert process.left_behind() == []
 
 
@@ -72,6 +87,7 @@ def test_a_cluster_that_others_use_keeps_nothing_of_it(ray_cluster: str, how: st
         if times == 2:
             process.told("leaves")
             process.signal(signal.SIGTERM)
-        status, _, err = process.ended()
-        assert (status, err) == (-signal.SIGTERM, "")
+        status, out, _ = process.ended()
+        assert status == -signal.SIGTERM
+        assert out.endswith("is over\n")
         gone()

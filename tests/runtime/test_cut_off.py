@@ -101,6 +101,7 @@ class Line:
             yield host
         finally:
             self.cut = False
+            await self.clock.advance(2.0)  # notices that wait are taken now; else the end would wait for them
             await host.close()
 
     async def until(self, done: Callable[[], bool]) -> None:

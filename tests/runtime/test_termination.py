@@ -1,8 +1,9 @@
-"""SIGTERM leaves a fleet in good order, then ends the process as it should; a second one does at once."""
+"""SIGTERM leaves a fleet in good order, then ends its process; a second one does so at once, a third at any rate."""
 
 import asyncio
 import signal
 import threading
+import time
 from collections.abc import Generator
 from pathlib import Path
 
@@ -43,8 +44,20 @@ def test_a_second_signal_ends_it_at_once_and_leaves_nothing_behind() -> None:
         process.signal(signal.SIGTERM)
         process.told("leaves")
         process.signal(signal.SIGTERM)
-        assert process.ended() == (-signal.SIGTERM, "", "")
+        status, out, err = process.ended()
+        assert (status, out) == (-signal.SIGTERM, "is over\n")
+        assert err.startswith("ana is cut off in mid-Step")
         assert process.left_behind() == []
+
+
+@pytest.mark.slow
+def test_a_third_signal_ends_a_process_that_heeds_none() -> None:
+    with owner("local", "blocks") as process:
+        process.told("works")
+        for _ in range(3):
+            process.signal(signal.SIGTERM)
+            time.sleep(0.1)  # two that come at the same time are one
+        assert process.ended() == (-signal.SIGTERM, "", "")
 
 
 @pytest.mark.slow
