@@ -192,6 +192,8 @@ class JournaledCommands:
             return at
         record = encode(Noted(command, at))
         with self._lock:
+            if self._failed is not None:  # nobody will write it, and `written` says so
+                return at
             if self._snapshot_is_due():
                 self._pending.append(state())
                 self._snapshot_pending, self._since, self._since_bytes = True, 0, 0
