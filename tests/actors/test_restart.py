@@ -17,13 +17,15 @@ from ray.util import list_named_actors
 from amrita_fleet import Agent, ChannelClosed, Fleet, Notice, PeerUnreachable, tool
 from amrita_fleet.protocols.checkin import AgentStatus
 from amrita_fleet.protocols.codec import decode, decode_verdicts, encode_batch
-from amrita_fleet.protocols.ids import AgentId, Incarnation
+from amrita_fleet.protocols.ids import SUPERVISOR, AgentId, Incarnation
 from amrita_fleet.protocols.mail import ReceiptState, Refusal
 from amrita_fleet.protocols.providers.scripted import call, say
 from amrita_fleet.runtime.config import MailConfig
+from amrita_fleet.runtime.journal.choose import open_journal
 from amrita_fleet.runtime.journal.fleets import drop_fleet
 from amrita_fleet.runtime.journal.sql import SqlJournal
 from amrita_fleet.runtime.mail.outbox import Outbox
+from amrita_fleet.runtime.supervision.command_log import CADENCE
 from amrita_fleet.runtime.supervision.restart import RESTARTS
 
 from ..contracts.gate import Gate
@@ -181,6 +183,28 @@ async def test_a_run_does_not_notice_that_the_supervisor_and_the_journal_died(jo
         (account,) = [each for each in await fleet.accounts() if each.name == "ana"]
         assert (account.spent, account.reserved) == (outcome.tokens, 0)
         assert await fleet.spawn(Agent(preset=steady(say("hi"))), ["bob"])
+
+
+async def test_a_supervisor_that_died_goes_on_from_a_snapshot_of_its_accounts(journal: Path) -> None:
+    async with journaled(journal, limit=50_000) as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=steady(say("one"), say("two"))), ["ana"])
+        assert (await ana.run("go")).text == "one"
+        accounts, rows, life = await fleet.accounts(), await fleet.statuses(), 0
+        while life <= CADENCE.commands:
+            life, *_ = await asyncio.gather(*(handle(fleet, SUPERVISOR).admit_user.remote(1) for _ in range(50)))
+
+        kill(fleet, SUPERVISOR)
+
+        assert (await ana.run("again")).text == "two"
+        after = await fleet.accounts()
+        assert [account.limit for account in after] == [account.limit for account in accounts]
+        assert all(now.settled > then.settled > 0 for now, then in zip(after, accounts, strict=True))
+        assert [row.incarnation for row in await fleet.statuses()] == [row.incarnation for row in rows]
+        stream = f"{fleet.name}/ledger"
+    read = open_journal(journal)
+    whole = [record for record in await read.read(stream) if record.snapshot]
+    await read.aclose()
+    assert [record.incarnation for record in whole] == [1], "it was written by the one that died"
 
 
 async def test_a_message_to_an_agent_that_is_being_restarted_arrives_once(journal: Path) -> None:
