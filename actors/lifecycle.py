@@ -30,6 +30,8 @@ from .ties import Ties
 from .tool_servers import ToolServersActor
 
 __all__ = (
+    "READY_PATIENCE",
+    "Actor",
     "Lasting",
     "create_agent",
     "create_journal",

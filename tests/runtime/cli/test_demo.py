@@ -16,20 +16,12 @@ from amrita_fleet.runtime.cli.starting import DRAINS
 from amrita_fleet.runtime.cli.status import Status
 from amrita_fleet.runtime.simulator.process import SimulatorProcess
 
+from .doubling import SCENARIO
+
 pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 ON_RAY = pytest.param("ray", marks=pytest.mark.ray)
-
-SCENARIO = """
-models: [doubler]
-rules:
-  - when: {last_role: user, user: 'double (?P<number>\\d+)', tools_include: [double]}
-    calls:
-      - {name: double, arguments: {number: "{number:d}"}}
-  - when: {last_role: tool, tool: '(?P<result>\\d+)'}
-    say: It is {result}.
-"""
 
 MODULE = """
 def double(number: int) -> int:

@@ -24,6 +24,7 @@ from amrita_fleet.runtime.journal.sql import SqlJournal
 from amrita_fleet.runtime.simulator.process import SimulatorProcess
 
 from ..journal.server import IN_URL, Server, free_port
+from .doubling import SCENARIO
 
 pytestmark = [pytest.mark.slow]
 
@@ -31,16 +32,6 @@ SOURCE = Path(__file__).resolve().parents[3] / "src"
 ON_RAY = pytest.param("ray", marks=pytest.mark.ray)
 COMMAND = (sys.executable, "-m", "amrita_fleet")
 DAY = 86_400.0
-
-SCENARIO = """
-models: [doubler]
-rules:
-  - when: {last_role: user, user: 'double (?P<number>\\d+)', tools_include: [double]}
-    calls:
-      - {name: double, arguments: {number: "{number:d}"}}
-  - when: {last_role: tool, tool: '(?P<result>\\d+)'}
-    say: It is {result}.
-"""
 
 MODULE = """
 from pathlib import Path
