@@ -5,7 +5,7 @@ import logging
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeAlias
 
-__all__ = ("DRAIN_GRACE", "Closing")
+__all__ = ("DRAIN_GRACE", "Closing", "patiently")
 
 log = logging.getLogger(__name__)
 

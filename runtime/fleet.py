@@ -10,7 +10,7 @@ from typing import Literal, NoReturn, Self
 
 from ..protocols.ids import AgentId
 from .agent import Agent, TokenLimit, limit_of
-from .closing import DRAIN_GRACE, Closing
+from .closing import DRAIN_GRACE, Closing, patiently
 from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
 from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
@@ -156,6 +156,8 @@ class Fleet(Helm):
     async def end(self, grace: float = DRAIN_GRACE) -> None:
         """Close the fleet; a service is ended by this, as `close` ends all others.
 
+        Who is cancelled while he waits has the fleet end all the same, as with `close`.
+
         Args:
             grace: Seconds that agents have to reach their next boundary.
 
@@ -165,9 +167,14 @@ class Fleet(Helm):
             SystemUnavailable: It ends with the process that began it.
         """
         check_grace(grace)
+        cuts = 0
         if isinstance(self._system, Joined):
-            await self._system.end_on_close()
-        await self._close(grace)
+            taking_over = asyncio.create_task(self._system.end_on_close())
+            cuts = await patiently(taking_over, cuts, most=None)
+            taking_over.result()
+        await self._close(0 if cuts > 1 else grace, cancelled=cuts > 0)
+        if cuts:
+            raise asyncio.CancelledError
 
     @cached_property
     def _closing(self) -> Closing:
