@@ -218,6 +218,7 @@ class AgentStatus:
         limit: The agent's own token limit; None: none.
         note: Why it is as it is, in words.
         runs: Runs that were accepted and have not ended, in order: the one under way, then those that wait.
+        kind: What another agent has spawned it as; empty: a person spawned it.
     """
 
     agent: AgentId
@@ -242,6 +243,7 @@ class AgentStatus:
         return self.note if self.phase == STOPPED else ""
 
     runs: tuple[RunId, ...] = ()
+    kind: str = ""
 
     @property
     def awaits_spawn(self) -> bool:

@@ -22,6 +22,7 @@ from .host import AgentHost, Seat, Surroundings
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
 from .journal_errors import JournalUnavailable
+from .local_children import LocalChildren
 from .local_ways import LocalAgents, LocalApprovals, LocalDrain, LocalLink, LocalPost, one_owner
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
@@ -33,7 +34,7 @@ from .supervision.supervisor import Newcomer, Supervisor
 from .supervision.wait_watch import WaitWatch
 from .supervision.wording import ENDED, UNSPAWNED
 from .suspension import Stand
-from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
+from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped, with_children
 from .tools.mcp.pool import ServerPool
 from .tools.served import served_tools
 from .watching import next_notices
@@ -82,6 +83,7 @@ class LocalSystem:
         self._owned = journal if owns_journal else None
         self._commands: JournaledCommands | None = None
         self._hosts: dict[AgentId, AgentHost] = {}
+        self._described: dict[AgentId, Agent] = {}
         self._servers = ServerPool(self._clock.monotonic)
 
     async def open(self) -> None:
@@ -117,9 +119,9 @@ class LocalSystem:
             self._supervisor.begin(secrets.token_hex(8), self._limit)
             bury_all(self._supervisor, ENDED)
         self._watch = WaitWatch(self._supervisor, LocalAgents(self._hosts), clock)
-        self._around = Surroundings(
-            LocalLink(self.fleet, self._supervisor, self._watch.desk), self._post, clock, self._log
-        )
+        self._children = LocalChildren(self.fleet, self._supervisor, self._hosts, self._described, self._bear)
+        link = LocalLink(self.fleet, self._supervisor, self._watch.desk)
+        self._around = Surroundings(link, self._post, clock, self._log, children=self._children)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)
@@ -136,6 +138,7 @@ class LocalSystem:
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
         ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
+        await self._children.aclose()
         await self._servers.aclose()
         await self._notes.aclose()
         await self._close_journal()
@@ -159,7 +162,8 @@ class LocalSystem:
             FleetClosed: The system is being closed.
             FleetTaken: Another process has gone on with the fleet.
         """
-        newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
+        orders = with_children(orders, self._supervisor.statuses())
+        newcomers = [Newcomer(order.name, order.parent, order.limit, order.agent.allowance) for order in orders]
         lives = self._supervisor.admit_all(newcomers, os.getpid())
         names = {order.name for order in orders}
         self._post.coming |= names
@@ -188,8 +192,19 @@ class LocalSystem:
         except BaseException:
             await host.close()
             raise
-        self._hosts[seat.name] = host
+        self._hosts[seat.name], self._described[seat.name] = host, agent
         self._post.coming.discard(seat.name)
+
+    async def _bear(self, seat: Seat, agent: Agent) -> None:
+        """Bring to life whom another agent spawns."""
+        self._post.coming.add(seat.name)
+        try:
+            await self._bring_to_life(seat, agent)
+        except BaseException:
+            await self._servers.release((seat.name, seat.incarnation))
+            raise
+        finally:
+            self._post.coming.discard(seat.name)
 
     def _expect_no_end(self) -> None:
         if self._drain.begun:

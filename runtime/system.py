@@ -1,6 +1,6 @@
 """What agents run on, as a fleet sees it: this process (`local`) or a Ray cluster (`ray`)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -29,6 +29,7 @@ __all__ = (
     "System",
     "collect_garbage",
     "load_system",
+    "with_children",
 )
 
 Progress = Callable[[int, int], None]
@@ -48,6 +49,26 @@ class SpawnOrder:
     agent: Agent
     parent: AgentId | None = None
     limit: int | None = None
+
+
+def with_children(orders: tuple[SpawnOrder, ...], rows: Iterable[AgentStatus]) -> tuple[SpawnOrder, ...]:
+    """The orders, and those of children that lived below such agents when their fleet ended: they come back with them.
+
+    Only a kind that its parent may still spawn comes back.
+
+    Args:
+        orders: What a person asks for.
+        rows: All agents of the fleet.
+    """
+    fallen = [row for row in rows if row.kind and row.awaits_spawn]
+    every, names = list(orders), {order.name for order in orders}
+    for order in every:  # grows while it is walked
+        kinds: Mapping[str, Agent] = {} if order.agent.spawns is None else order.agent.spawns.kinds
+        for row in fallen:
+            if row.parent == order.name and row.kind in kinds and row.agent not in names:
+                every.append(SpawnOrder(row.agent, kinds[row.kind], order.name, row.limit))
+                names.add(row.agent)
+    return tuple(every)
 
 
 @dataclass(frozen=True, slots=True)

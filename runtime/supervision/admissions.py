@@ -1,10 +1,13 @@
 """Who comes into a fleet and how lives end: the part of the Supervisor that systems ask."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import USER, AgentId, Incarnation
 from ...protocols.notices import NoticeType
+from ...protocols.spawning import SpawnAnswer, SpawnCause, Spawned, SpawnRefusal, SpawnRequest
+from ..errors import RunError
 from . import wording
 from .account import Account
 from .bench import Bench, Facts
@@ -14,8 +17,10 @@ from .commands import (
     Begin,
     Bury,
     Newcomer,
+    Spawn,
 )
 from .roster import NEWCOMER, Member, is_restarting
+from .spawn_policy import Household, refusal
 
 __all__ = ("Admissions", "Newcomer")
 
@@ -73,6 +78,22 @@ class Admissions(Bench):
                 self._admitted(member, account)
             return tuple(member.incarnation for member in members)
 
+    def spawn(self, request: SpawnRequest, pid: int) -> SpawnAnswer:
+        """Take in the child that an agent asks for, if it may have one: looked at and let in as one thing.
+
+        Asked for again by the same call, it is the same child as long as that lives.
+
+        Args:
+            request: What is asked for.
+            pid: The process that brings it to life.
+        """
+        with self._turn(Spawn(request, pid)):
+            answer = self._spawned(request, pid)
+            if isinstance(answer, SpawnRefusal):
+                facts: Facts = {"cause": answer.cause, "kind": request.kind, "name": request.name}
+                self._tell(NoticeType.AGENT, "spawn_refused", request.agent, answer.why, facts)
+            return answer
+
     def died(self, agent: AgentId, incarnation: Incarnation, reason: str, *, restart: bool = False) -> bool:
         """Note that a life is over, count its open calls as spent in full, and tell its parent if it was the last one.
 
@@ -104,14 +125,37 @@ class Admissions(Bench):
             self._tell(NoticeType.AGENT, "died", agent, reason, facts)
             if wanted and not again:
                 self._tell(NoticeType.AGENT, "quarantined", agent, wording.quarantine(agent))
-            if not again:
+            if not again and (member.told or not member.kind):  # that a child is not born, its parent's call says
                 self._note(member.parent, wording.death_note(agent, reason))
             return again
+
+    def _spawned(self, request: SpawnRequest, pid: int) -> SpawnAnswer:
+        spawner = self._roster.current(request.agent, request.incarnation)
+        if spawner is None or spawner.stopped is not None:
+            why = f"{request.agent} may do nothing more, and so spawns nobody."
+            return SpawnRefusal(SpawnCause.NOT_GRANTED, why)
+        was = self._roster.latest(request.name)
+        if was is not None and (was.call, was.parent) == (request.call, spawner.agent) and was.lives:
+            return Spawned(was.agent, was.incarnation, was.limit)
+        if (refused := refusal(request, self._household())) is not None:
+            return refused
+        asks = Newcomer(request.name, spawner.agent, request.limit, request.allowance)
+        try:
+            member = self._roster.admit(replace(self._newcomer(asks, pid), kind=request.kind, call=request.call))
+        except RunError as error:
+            return SpawnRefusal(SpawnCause.NAME, str(error))
+        self._admitted(member, Account(self._path(member.agent), member.limit))
+        return Spawned(member.agent, member.incarnation, member.limit)
+
+    def _household(self) -> Household:
+        """Who was spawned by whom, now; the lock is held."""
+        fleet = self._ledger.account(self._ledger.root)
+        return Household(self._roster.members(), lambda agent: self._ledger.account(self._path(agent)), fleet)
 
     def _newcomer(self, asks: Newcomer, pid: int) -> Member:
         status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
         above = None if asks.parent == USER else asks.parent
-        return Member(asks.agent, Incarnation(0), above, asks.limit, pid, status)
+        return Member(asks.agent, Incarnation(0), above, asks.limit, pid, status, allowance=asks.allowance)
 
     def _admitted(self, member: Member, account: Account) -> None:
         self._ledger.open(account.path, account.limit)
@@ -122,5 +166,6 @@ class Admissions(Bench):
             "parent": member.parent,
             "limit": member.limit,
             "pid": member.pid,
+            "kind": member.kind,
         }
         self._tell(NoticeType.AGENT, "admitted", member.agent, wording.admission(member), facts)

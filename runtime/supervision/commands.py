@@ -6,6 +6,7 @@ from typing import NamedTuple, TypeAlias
 from ...protocols.checkin import AgentStatus, CheckIn, Settlement
 from ...protocols.ids import AgentId, Incarnation
 from ...protocols.notices import Notice
+from ...protocols.spawning import Allowance, SpawnRequest, StopRequest
 
 __all__ = (
     "Admit",
@@ -17,7 +18,9 @@ __all__ = (
     "Newcomer",
     "PauseAgents",
     "Settle",
+    "Spawn",
     "StopAgents",
+    "StopChild",
     "Tell",
 )
 
@@ -29,11 +32,13 @@ class Newcomer(NamedTuple):
         agent: Its name.
         parent: The agent that started it; None or `USER`: a person did.
         limit: The most tokens it may spend in all its lives; None: only the fleet's limit counts.
+        allowance: What it may spawn; None: nobody, or what an earlier life of it might.
     """
 
     agent: AgentId
     parent: AgentId | None = None
     limit: int | None = None
+    allowance: Allowance | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +59,14 @@ class Admit:
     """Take in agents, all or none."""
 
     newcomers: tuple[Newcomer, ...]
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
+class Spawn:
+    """Take in the child that an agent asks for, if it may have one."""
+
+    request: SpawnRequest
     pid: int
 
 
@@ -103,6 +116,13 @@ class StopAgents:
 
 
 @dataclass(frozen=True, slots=True)
+class StopChild:
+    """Put a tombstone on one that an agent may stop, and on all under it."""
+
+    request: StopRequest
+
+
+@dataclass(frozen=True, slots=True)
 class PauseAgents:
     """Pause, or without a reason let go on."""
 
@@ -110,4 +130,6 @@ class PauseAgents:
     reason: str | None
 
 
-Command: TypeAlias = Begin | Admit | AdmitUser | Bury | Check | Settle | Tell | StopAgents | PauseAgents
+Command: TypeAlias = (
+    Begin | Admit | Spawn | AdmitUser | Bury | Check | Settle | Tell | StopAgents | StopChild | PauseAgents
+)

@@ -15,7 +15,9 @@ from .commands import (
     Command,
     PauseAgents,
     Settle,
+    Spawn,
     StopAgents,
+    StopChild,
     Tell,
 )
 from .supervisor import Supervisor
@@ -34,14 +36,8 @@ def perform(supervisor: Supervisor, command: Command) -> None:
     """Ask a Supervisor for what another one was asked. What that one refused is refused here too."""
     with suppress(RunError, ValueError):
         match command:
-            case Begin(owner=owner, limit=limit):
-                supervisor.begin(owner, limit)
-            case Admit(newcomers=newcomers, pid=pid):
-                supervisor.admit_all(newcomers, pid)
-            case AdmitUser():
-                supervisor.admit(USER, None, None, 0)
-            case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
-                supervisor.died(agent, incarnation, reason, restart=restart)
+            case Begin() | Admit() | Spawn() | AdmitUser() | Bury():
+                admit(supervisor, command)
             case Check(asked=asked):
                 supervisor.check_in(asked)
             case Settle(settlement=settlement):
@@ -50,7 +46,26 @@ def perform(supervisor: Supervisor, command: Command) -> None:
                 supervisor.report(status, notices)
             case StopAgents(agents=agents, reason=reason):
                 supervisor.stop(agents, reason)
+            case StopChild(request=request):
+                supervisor.stop_child(request)
             case PauseAgents(agents=agents, reason=reason):
                 supervisor.pause(agents, reason)
             case _ as unknown:
                 assert_never(unknown)
+
+
+def admit(supervisor: Supervisor, command: Begin | Admit | Spawn | AdmitUser | Bury) -> None:
+    """The same, of who comes into a fleet and whose life is over."""
+    match command:
+        case Begin(owner=owner, limit=limit):
+            supervisor.begin(owner, limit)
+        case Admit(newcomers=newcomers, pid=pid):
+            supervisor.admit_all(newcomers, pid)
+        case Spawn(request=request, pid=pid):
+            supervisor.spawn(request, pid)
+        case AdmitUser():
+            supervisor.admit(USER, None, None, 0)
+        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
+            supervisor.died(agent, incarnation, reason, restart=restart)
+        case _ as unknown:
+            assert_never(unknown)

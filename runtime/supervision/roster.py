@@ -4,7 +4,6 @@ A stop leaves a tombstone: on the agents, on all under them, and on whoever is a
 restart nor a parent lifts it.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -13,12 +12,11 @@ from difflib import get_close_matches
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ...protocols.notices import Notice
+from ...protocols.spawning import Allowance
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
+from ..given import is_name
 
 __all__ = ("Member", "Roster", "RosterState", "check_name", "is_restarting")
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-"""No dots: they join names in the ids of runs and messages."""
 
 NEWCOMER = "idle"
 """The phase of an agent that has not reported yet."""
@@ -34,7 +32,7 @@ def check_name(name: object) -> None:
         raise NameInvalid(name=str(name), reason=f"a name is a text, not {type(name).__name__}")
     if name in (SUPERVISOR, USER):
         raise NameInvalid(name=name, reason="the runtime uses that name itself")
-    if not NAME.fullmatch(name):
+    if not is_name(name):
         reason = "a name has 1 to 64 letters, digits, hyphens and underscores and begins with a letter or digit"
         raise NameInvalid(name=name, reason=reason)
 
@@ -53,6 +51,9 @@ class Member:
         paused: Why it has to stay where it is; None while it has not.
         restarts: This life is over, and the next one is about to begin.
         told: The highest number among the notices that this life has told.
+        kind: What another agent has spawned it as; empty: a person spawned it.
+        call: The tool call by which it was spawned; empty: none.
+        allowance: What it may spawn; None: nobody.
     """
 
     agent: AgentId
@@ -66,6 +67,14 @@ class Member:
     paused: str | None = None
     restarts: bool = False
     told: int = 0
+    kind: str = ""
+    call: str = ""
+    allowance: Allowance | None = None
+
+    @property
+    def lives(self) -> bool:
+        """It lives, stopped or not, or is about to live again."""
+        return self.dead is None or self.restarts
 
     @property
     def active(self) -> bool:
@@ -95,6 +104,7 @@ class Member:
             pid=self.status.pid or self.pid,
             limit=self.limit,
             tokens=tokens,
+            kind=self.kind,
         )
 
 
@@ -131,7 +141,8 @@ class Roster:
         """Take in a new agent, or a dead one's next life.
 
         Args:
-            newcomer: The agent as it asks to come in; its incarnation is given here.
+            newcomer: The agent as it asks to come in; its incarnation is given here. A next life was spawned as the one
+                before was, and may spawn what that one might, if nothing else is said.
 
         Returns:
             The member. It is stopped from the beginning if its parent, its earlier life or the fleet was.
@@ -153,6 +164,9 @@ class Roster:
             newcomer,
             incarnation=Incarnation(was.incarnation + 1 if was else 1),
             paused=was.paused if was else None,
+            kind=newcomer.kind or (was.kind if was else ""),
+            call=newcomer.call or (was.call if was else ""),
+            allowance=newcomer.allowance or (was.allowance if was else None),
         )
         for reason in tombstones:
             if reason is not None and member.stopped is None:

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from .protocols.providers.base import Adapter as Adapter
     from .protocols.secret import Secret as Secret
     from .runtime.agent import Agent as Agent
+    from .runtime.agent import SpawnPolicy as SpawnPolicy
     from .runtime.agent import TokenLimit as TokenLimit
     from .runtime.agent import create_agent as create_agent
     from .runtime.approvals import Approvals as Approvals
@@ -209,6 +210,7 @@ __all__ = (
     "RunUnknown",
     "Secret",
     "SelfAddressed",
+    "SpawnPolicy",
     "StepBegun",
     "StepEnded",
     "Stopped",
@@ -275,7 +277,7 @@ _HOMES = {
     "protocols.presets": ("ModelConfig", "ModelPreset", "ThinkingConfig"),
     "protocols.providers.base": ("Adapter",),
     "protocols.secret": ("Secret",),
-    "runtime.agent": ("Agent", "TokenLimit", "create_agent"),
+    "runtime.agent": ("Agent", "SpawnPolicy", "TokenLimit", "create_agent"),
     "runtime.approvals": ("Approvals",),
     "runtime.config": (
         "AmritaConfig",

@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Settlement
 from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
 from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.spawning import Allowance, SpawnRequest, StopRequest
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import RunError
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
@@ -24,7 +25,9 @@ from amrita_fleet.runtime.supervision.commands import (
     Newcomer,
     PauseAgents,
     Settle,
+    Spawn,
     StopAgents,
+    StopChild,
     Tell,
 )
 from amrita_fleet.runtime.supervision.replay import perform
@@ -40,6 +43,7 @@ names = st.sampled_from(NAMES)
 lives = st.integers(1, 3).map(Incarnation)
 attempts = st.integers(1, 4)
 tokens = st.none() | st.integers(-1, 900)
+allowances = st.none() | st.builds(Allowance, st.integers(1, 2), st.integers(1, 2), st.integers(1, 2), st.none())
 
 
 def check_in(agent: AgentId, life: Incarnation, attempt: int, bound: int = 0, output: int = 0) -> CheckIn:
@@ -62,8 +66,15 @@ def settlements(draw: st.DrawFn) -> Command:
 
 @st.composite
 def admissions(draw: st.DrawFn) -> Command:
-    newcomer = Newcomer(draw(names), draw(st.none() | names), draw(st.sampled_from([None, 700])))
+    newcomer = Newcomer(draw(names), draw(st.none() | names), draw(st.sampled_from([None, 700])), draw(allowances))
     return Admit((newcomer,), 1)
+
+
+@st.composite
+def spawns(draw: st.DrawFn) -> Command:
+    limit, call = draw(st.sampled_from([None, 300])), draw(st.sampled_from(["r.1", "r.2"]))
+    request = SpawnRequest(draw(names), draw(lives), "kind", draw(names), call, limit, draw(allowances))
+    return Spawn(request, 1)
 
 
 def told(agent: AgentId, life: Incarnation, phase: str, number: int) -> Tell:
@@ -79,6 +90,8 @@ def quiet(agent: AgentId, life: Incarnation, phase: str) -> Tell:
 
 commands = st.one_of(
     admissions(),
+    spawns(),
+    st.builds(StopChild, st.builds(StopRequest, names, lives, names)),
     st.builds(Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, 0, 50, LIMIT])),
     st.just(AdmitUser()),
     st.builds(Bury, names, lives, st.just("gone"), st.booleans()),
@@ -101,14 +114,8 @@ def answer(supervisor: Supervisor, command: Command) -> object:
 def said(supervisor: Supervisor, command: Command) -> object:
     found: object = None
     match command:
-        case Begin(owner=owner, limit=limit):
-            supervisor.begin(owner, limit)
-        case Admit(newcomers=newcomers, pid=pid):
-            found = supervisor.admit_all(newcomers, pid)
-        case AdmitUser():
-            found = supervisor.admit(USER, None, None, 0)
-        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
-            found = supervisor.died(agent, incarnation, reason, restart=restart)
+        case Begin() | Admit() | Spawn() | AdmitUser() | Bury():
+            found = admitted(supervisor, command)
         case Check(asked=asked):
             found = supervisor.check_in(asked)
         case Settle(settlement=settlement):
@@ -117,11 +124,30 @@ def said(supervisor: Supervisor, command: Command) -> object:
             supervisor.report(status, notices)
         case StopAgents(agents=agents, reason=reason):
             found = supervisor.stop(agents, reason)
+        case StopChild(request=request):
+            found = supervisor.stop_child(request)
         case PauseAgents(agents=agents, reason=reason):
             found = supervisor.pause(agents, reason)
         case _ as unknown:
             assert_never(unknown)
     return found
+
+
+def admitted(supervisor: Supervisor, command: Begin | Admit | Spawn | AdmitUser | Bury) -> object:
+    match command:
+        case Begin(owner=owner, limit=limit):
+            supervisor.begin(owner, limit)
+            return None
+        case Admit(newcomers=newcomers, pid=pid):
+            return supervisor.admit_all(newcomers, pid)
+        case Spawn(request=request, pid=pid):
+            return supervisor.spawn(request, pid)
+        case AdmitUser():
+            return supervisor.admit(USER, None, None, 0)
+        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
+            return supervisor.died(agent, incarnation, reason, restart=restart)
+        case _ as unknown:
+            assert_never(unknown)
 
 
 class Watched(JournaledCommands):
