@@ -8,6 +8,7 @@ from anyio import to_thread
 from ..protocols.ids import SUPERVISOR
 from ..runtime.errors import SystemUnavailable
 from .attached import AttachedSystem
+from .births import bear
 from .journal import JournalPlace
 from .lifecycle import Actor, create_journal, create_supervisor, end_all, made, ready
 from .link import Charter
@@ -47,7 +48,7 @@ class ServiceSystem(AttachedSystem):
             journal = await made(partial(create_journal, self.fleet, self._journal, create=True, service=True))
             begun.append(journal)
             await ready(journal.begin.remote(), "journal")
-            charter = Charter(self.fleet, self._limit, journal, secrets.token_hex(8), service=True)
+            charter = Charter(self.fleet, self._limit, journal, secrets.token_hex(8), service=True, bear=bear)
             supervisor = await made(partial(create_supervisor, charter))
             begun.append(supervisor)
             await ready(supervisor.open.remote(True), "supervisor")  # noqa: FBT003  Ray's calls are positional

@@ -76,11 +76,17 @@ class SpawnCause(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Spawned:
-    """The child, and what it may spend in tokens; None: only the fleet's limit counts."""
+    """The child.
+
+    Attributes:
+        limit: The most tokens it may spend; None: only the fleet's limit counts.
+        born: It came to life before, or somebody brings it to life anyway.
+    """
 
     agent: AgentId
     incarnation: Incarnation
     limit: int | None = None
+    born: bool = False
 
 
 @dataclass(frozen=True, slots=True)

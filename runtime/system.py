@@ -43,12 +43,19 @@ STOP_PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class SpawnOrder:
-    """One agent to be spawned: `limit` in tokens; `parent` is told by mail when it ends badly."""
+    """One agent to be spawned.
+
+    Attributes:
+        parent: Who is told by mail when it ends badly.
+        limit: The most tokens it may spend; None: no limit of its own.
+        carried: The description's bytes, if it came in them from another process, and goes on in them.
+    """
 
     name: AgentId
     agent: Agent
     parent: AgentId | None = None
     limit: int | None = None
+    carried: tuple[bytes, ...] = ()
 
 
 def with_children(orders: tuple[SpawnOrder, ...], rows: Iterable[AgentStatus]) -> tuple[SpawnOrder, ...]:

@@ -136,12 +136,14 @@ class Admissions(Bench):
             return SpawnRefusal(SpawnCause.NOT_GRANTED, why)
         was = self._roster.latest(request.name)
         if was is not None and (was.call, was.parent) == (request.call, spawner.agent) and was.lives:
-            return Spawned(was.agent, was.incarnation, was.limit)
+            born = not was.awaited or was.told > 0 or was.restarts
+            return Spawned(was.agent, was.incarnation, was.limit, born)
         if (refused := refusal(request, self._household())) is not None:
             return refused
         asks = Newcomer(request.name, spawner.agent, request.limit, request.allowance)
         try:
-            member = self._roster.admit(replace(self._newcomer(asks, pid), kind=request.kind, call=request.call))
+            newcomer = replace(self._newcomer(asks, pid), kind=request.kind, call=request.call, awaited=True)
+            member = self._roster.admit(newcomer)
         except RunError as error:
             return SpawnRefusal(SpawnCause.NAME, str(error))
         self._admitted(member, Account(self._path(member.agent), member.limit))

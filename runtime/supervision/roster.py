@@ -54,6 +54,7 @@ class Member:
         kind: What another agent has spawned it as; empty: a person spawned it.
         call: The tool call by which it was spawned; empty: none.
         allowance: What it may spawn; None: nobody.
+        awaited: By that call this life was let in, and by nobody who brings it to life anyway.
     """
 
     agent: AgentId
@@ -70,6 +71,7 @@ class Member:
     kind: str = ""
     call: str = ""
     allowance: Allowance | None = None
+    awaited: bool = False
 
     @property
     def lives(self) -> bool:

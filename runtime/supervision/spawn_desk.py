@@ -12,12 +12,22 @@ from ...protocols.spawning import SpawnAnswer, SpawnCause, Spawned, SpawnRefusal
 from . import wording
 from .supervisor import Supervisor
 
-__all__ = ("Bear", "SpawnDesk")
+__all__ = ("Bear", "NotBorn", "SpawnDesk", "in_words")
 
 log = logging.getLogger(__name__)
 
 Bear: TypeAlias = Callable[[Incarnation], Awaitable[None]]
 """Brings this life of a child to life, or sees that it lives; leaves nothing behind where it cannot."""
+
+
+class NotBorn(Exception):
+    """A child could not be brought to life in another process; the text says why."""
+
+
+def in_words(error: Exception) -> str:
+    """Why a child could not be brought to life, without a full stop."""
+    said = str(error) if isinstance(error, FleetError | NotBorn) else f"{type(error).__name__}: {error}"
+    return said.rstrip(".")
 
 
 class SpawnDesk:
@@ -44,7 +54,7 @@ class SpawnDesk:
             FleetError: What was asked cannot be written.
         """
         answer = self._supervisor.spawn(request, os.getpid())
-        if isinstance(answer, SpawnRefusal):
+        if isinstance(answer, SpawnRefusal) or answer.born:
             await self._written()
             return answer
         life = answer.agent, answer.incarnation
@@ -66,9 +76,9 @@ class SpawnDesk:
             await self._written()
             await bear(child.incarnation)
         except Exception as error:  # noqa: BLE001  what an agent's parts raise as they are made is a failed spawn
-            said = str(error) if isinstance(error, FleetError) else f"{type(error).__name__}: {error}"
+            said = in_words(error)
             log.warning("%s could not be brought to life: %s", child.agent, said)
             self._supervisor.died(child.agent, child.incarnation, wording.UNSPAWNED)
             await self._written()
-            return SpawnRefusal(SpawnCause.FAILED, f"It could not be brought to life: {said.rstrip('.')}.")
+            return SpawnRefusal(SpawnCause.FAILED, f"It could not be brought to life: {said}.")
         return child

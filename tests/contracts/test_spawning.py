@@ -201,6 +201,35 @@ async def test_children_come_back_with_their_parent_and_go_on(reopen: MakeFleet)
             assert (kid.parent, kid.kind, kid.incarnation, kid.limit) == ("lead", "counter", 2, 20_000)
 
 
+async def test_a_call_that_is_made_again_in_the_next_process_finds_the_child_that_it_has(reopen: MakeFleet) -> None:
+    async with Gate() as gate:
+        both = calls(spawn("kid", tokens=9_000), call("gate", name="beside"))
+        kind = Agent(preset=scripted(call("gate", name="kid"), say("Three.")), tools=(gate.tool,))
+        async with reopen() as fleet:
+            await fleet.spawn(lead(both, kind=kind, tools=(gate.tool,)), ["lead"])
+            run = await fleet.start("lead", "go")
+            await gate.begun("kid")
+            await gate.begun("beside")
+            await fleet.close(grace=0)
+        async with reopen() as again:
+            gate.let("kid")
+            await again.spawn(lead(say("Told."), say("Told."), kind=kind, tools=(gate.tool,)), ["lead"])
+            notices: list[Notice] = []
+            async with asyncio.timeout(30):
+                async for notice in again.notices():
+                    notices.append(notice)
+                    if (notice.run, notice.extra_type) == (run.id, "finished"):
+                        break
+            (revived,) = [notice for notice in notices if notice.extra_type == "revived" and notice.agent == "lead"]
+            assert revived.data["again"] == ["spawn_agent"]
+            told = [notice.text for notice in notices if notice.data.get("tool") == "spawn_agent"]
+            said = [text for text in told if text != "spawn_agent"]
+            assert [text[:40] for text in said] == ["spawn_agent: Spawned kid (counter), whic"] * 2
+            kids = [notice for notice in notices if notice.agent == "kid"]
+            assert [notice.data["incarnation"] for notice in kids if notice.extra_type == "admitted"] == [1, 2]
+            assert [notice.text for notice in kids if notice.extra_type == "consumed"] == ["from lead: Count."]
+
+
 async def test_a_child_whose_kind_is_gone_stays_dead_and_whoever_waits_for_it_is_told(reopen: MakeFleet) -> None:
     waits = call("wait_for_messages", from_agents=["kid"])
     async with reopen() as fleet:

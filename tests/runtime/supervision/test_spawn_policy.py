@@ -91,6 +91,17 @@ def test_the_same_call_gives_the_same_child_and_another_call_finds_the_name_take
     assert why(family.spawn("kid", call="b"))[0] is SpawnCause.NAME
 
 
+def test_a_child_that_somebody_brings_to_life_anyway_is_not_to_be_born_again() -> None:
+    family = Family(Allowance())
+    assert family.spawn("kid", call="a") == Spawned(KID, FIRST)
+    family.told("kid")
+    assert family.spawn("kid", call="a") == Spawned(KID, FIRST, born=True)
+    assert family.supervisor.died(KID, FIRST, "gone", restart=True)
+    assert family.spawn("kid", call="a") == Spawned(KID, FIRST, born=True)
+    family.supervisor.admit_all([Newcomer(KID, LEAD)], 1)
+    assert family.spawn("kid", call="a") == Spawned(KID, Incarnation(2), born=True)
+
+
 def test_a_name_that_cannot_be_is_refused_in_words() -> None:
     cause, text = why(Family(Allowance()).spawn("my kid"))
     assert (cause, text[:31]) == (SpawnCause.NAME, "No agent can be named 'my kid':")
