@@ -32,7 +32,7 @@ class Description(NamedTuple):
 
 def packed(agent: Agent) -> bytes:
     """The description's bytes; one that cannot be sent was refused when it was given."""
-    spawns = {} if agent.spawns is None else agent.spawns.kinds
+    spawns: Mapping[str, Agent] = {} if agent.spawns is None else agent.spawns.kinds
     kinds = {name: packed(kind) for name, kind in spawns.items()}
     return cast("bytes", cast("Any", cloudpickle).dumps(Description(agent, kinds)))
 
