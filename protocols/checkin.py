@@ -157,6 +157,7 @@ class AgentStatus:
         tokens: Tokens settled.
         limit: The agent's own token limit; None: none.
         note: Why it is as it is, in words.
+        tools: The tools in which it is now; those that wait for a person are none of them.
     """
 
     agent: AgentId
@@ -174,3 +175,4 @@ class AgentStatus:
     parent: AgentId | None = None
     pid: int = 0
     note: str = ""
+    tools: tuple[str, ...] = ()

@@ -218,6 +218,7 @@ class AgentHost:
             parent=self._seat.parent,
             pid=os.getpid(),
             note=self._note,
+            tools=state.tools,
         )
 
     @property
