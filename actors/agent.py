@@ -113,6 +113,15 @@ class AgentActor(ApprovalHolder, Controlled, Reborn):
     async def ping(self) -> None:
         """Answer: the process lives, whatever its work loop does."""
 
+    @ray.method
+    async def beat(self) -> None:
+        """Answer: the work loop is not blocked."""
+
+    @ray.method(concurrency_group=CONTROL)
+    async def cancel(self, reason: str) -> None:
+        """End the run, and nothing else."""
+        self._living.cancel(reason)
+
     @ray.method(concurrency_group=CONTROL)
     async def stop(self, reason: str) -> None:
         """Stop for good."""

@@ -15,6 +15,7 @@ from ..protocols.ids import SUPERVISOR
 from ..runtime.agent import Agent
 from ..runtime.errors import ChannelClosed, SystemUnavailable
 from ..runtime.host import Seat
+from ..runtime.supervision.policy import WatchPolicy
 from .agent import AgentActor
 from .channel import CONTROL, MAIL, actor_name, namespace
 from .errors import death, translate, translated
@@ -92,7 +93,12 @@ def create_journal(fleet: str, place: JournalPlace, *, create: bool, service: bo
 
 
 def create_supervisor(
-    fleet: str, limit: int | None, journal: type[JournalActor] | None, *, service: bool = False
+    fleet: str,
+    limit: int | None,
+    journal: type[JournalActor] | None,
+    watch: WatchPolicy | None,
+    *,
+    service: bool = False,
 ) -> type[SupervisorActor]:
     """Make a fleet's Supervisor, on this process's node if it can be. It blocks.
 
@@ -103,7 +109,7 @@ def create_supervisor(
         name=SUPERVISOR, namespace=namespace(fleet), **here(soft=True), **lifetime(service=service)
     )
     with unique(fleet):
-        return cast("type[SupervisorActor]", options.remote(fleet, limit, journal, service))
+        return cast("type[SupervisorActor]", options.remote(fleet, limit, journal, service, watch))
 
 
 @contextmanager

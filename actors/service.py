@@ -3,6 +3,7 @@
 from anyio import to_thread
 
 from ..runtime.errors import SystemUnavailable
+from ..runtime.supervision.policy import WatchPolicy
 from .attached import AttachedSystem
 from .journal import JournalActor, JournalPlace
 from .lifecycle import create_journal, create_supervisor, ready
@@ -15,7 +16,14 @@ __all__ = ("ServiceSystem",)
 class ServiceSystem(AttachedSystem):
     """Begins such a fleet; from then on this process is one of those that are attached to it."""
 
-    def __init__(self, fleet: str, limit: int | None, address: str | None, journal: JournalPlace) -> None:
+    def __init__(
+        self,
+        fleet: str,
+        limit: int | None,
+        address: str | None,
+        journal: JournalPlace,
+        watch: WatchPolicy | None = None,
+    ) -> None:
         """Nothing is made before `open`.
 
         Args:
@@ -23,10 +31,12 @@ class ServiceSystem(AttachedSystem):
             limit: Tokens the fleet may spend; None: no limit.
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else the one that runs on this machine.
             journal: Where everything is written that another process needs to go on.
+            watch: What is done about agents that hang or loop; None: the defaults.
         """
         super().__init__(fleet, address)
         self._limit = limit
         self._journal = journal
+        self._watch = watch
 
     async def _find(self) -> type[SupervisorActor]:
         """Begin the fleet.
@@ -53,4 +63,4 @@ class ServiceSystem(AttachedSystem):
         return create_journal(self.fleet, self._journal, create=True, service=True)
 
     def _create_supervisor(self, journal: type[JournalActor]) -> type[SupervisorActor]:
-        return create_supervisor(self.fleet, self._limit, journal, service=True)
+        return create_supervisor(self.fleet, self._limit, journal, self._watch, service=True)

@@ -10,7 +10,7 @@ from functools import partial
 
 import ray
 
-from ..protocols.checkin import AgentStatus
+from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..runtime.clock import SystemClock
@@ -19,12 +19,15 @@ from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
+from ..runtime.supervision.policy import WatchPolicy
 from ..runtime.supervision.replay import bury_all, perform
 from ..runtime.supervision.succession import next_life
 from ..runtime.supervision.supervisor import Newcomer, Supervisor
 from ..runtime.supervision.wording import ENDED
+from ..runtime.watchdog import Watchdog, watch_over
 from .channel import CONTROL, RayPost, namespace
 from .journal import JournalActor, RayJournal
+from .reach import RayReach
 from .reborn import Reborn
 from .replaced import RETRY_PAUSE, give_way
 from .steering_desk import SteeringDesk
@@ -40,6 +43,8 @@ class SupervisorActor(SteeringDesk, Reborn):
     """The whole Supervisor, for systems and people."""
 
     _made: Supervisor | None = None
+    _watchdog: Watchdog | None = None
+    _watching: asyncio.Task[None] | None = None
     _log: JournaledCommands | None = None
 
     def __init__(
@@ -48,9 +53,11 @@ class SupervisorActor(SteeringDesk, Reborn):
         limit: int | None,
         journal: type[JournalActor] | None,
         service: bool,  # noqa: FBT001  Ray's calls are positional
+        watch: WatchPolicy | None,
     ) -> None:
         """Keep what `open` needs."""
         super().__init__(fleet, limit, journal, service)
+        self._policy = watch
         self._closed = asyncio.Event()
         self._failed = ""
         self._called_again()
@@ -97,14 +104,40 @@ class SupervisorActor(SteeringDesk, Reborn):
         clock = SystemClock()
         commands = await self._commands(clock)
         epoch = FIRST if commands is None else commands.epoch
-        self._notes = NotePoster(RayPost(namespace(self._fleet), self._row), clock, epoch)
+        post = RayPost(namespace(self._fleet), self._row)
+        self._notes = NotePoster(post, clock, epoch)
         made = Supervisor(fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes, log=commands)
         if commands is not None:
             await commands.open(partial(perform, made))
             if first:
                 bury_all(made, ENDED)
+        reach = RayReach(post, made, service=self._service)
+        self._watchdog = Watchdog(made, reach, self._notes, clock, self._policy)
         self._log, self._made = commands, made
         await self._written()
+        self._watching = watch_over(self._watchdog)
+
+    def _leave(self, asked: CheckIn) -> Directive:
+        """Answer a check-in, with the watch beside it."""
+        watchdog = self._watchdog
+        if watchdog is None or self._made is None:
+            return super()._leave(asked)
+        if (instead := watchdog.instead(asked)) is not None:
+            return instead
+        directive = super()._leave(asked)
+        watchdog.checked_in(asked, directive)
+        return directive
+
+    def _rows(self) -> tuple[AgentStatus, ...]:
+        """The rows of all agents, each with a note that says why it is so."""
+        rows = super()._rows()
+        return rows if self._watchdog is None else self._watchdog.explained(rows)
+
+    def _settled(self, settlement: Settlement) -> None:
+        """Take what an attempt came to."""
+        super()._settled(settlement)
+        if self._watchdog is not None:
+            self._watchdog.settled(settlement)
 
     async def _commands(self, clock: Clock) -> JournaledCommands | None:
         """What the journal keeps of the Supervisors before, if there is a journal."""
@@ -123,6 +156,8 @@ class SupervisorActor(SteeringDesk, Reborn):
     async def close(self) -> None:
         """Give up on notes that are still on their way, and write the rest."""
         self._closed.set()
+        if self._watching is not None:
+            self._watching.cancel()
         if self._made is not None:
             await self._notes.aclose()
         if self._log is not None:

@@ -16,10 +16,11 @@ from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Envelope
 from ..protocols.messages import Json, Reply
-from ..protocols.notices import Notice
+from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Outcome
 from ..protocols.providers.base import ToolSchema, Watcher
 from .caller import Caller
+from .heartbeat import Heartbeat
 from .hook_chain import HookChain
 from .hooks import AddNote, EndRun, LimitReached, StepBegun, StepEnded
 from .inbox import Inbox
@@ -349,7 +350,9 @@ class Driver:
     async def _run_tool(self, effect: RunTool, state: AgentState) -> None:
         ports, op = self._ports, effect.op
         await ports.suspensions.point(state.current.id, "tool")
-        context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, effect.key, ports.channel)
+        heartbeat = Heartbeat(ports.clock, lambda text: self._notify(beaten(effect, text)))
+        run, step = state.current.id, state.step
+        context = ToolContext(state.agent, self._incarnation, run, step, effect.key, ports.channel, heartbeat)
         output = await ports.workbench.run(effect.call, context, approved=effect.approved)
         if isinstance(output, Held):
             self.feed(ToolHeld(op, output.reason, output.arguments))
@@ -364,6 +367,12 @@ class Driver:
     def _fail(self, error: BaseException) -> None:
         self._bug = error
         self._new.set()
+
+
+def beaten(effect: RunTool, text: str) -> Notify:
+    """That a call goes on, as its tool says."""
+    name = effect.call.name
+    return Notify(NoticeType.TOOL, "progress", f"{name}: {text[:200]}", {"tool": name, "call": effect.key})
 
 
 def as_mail(envelope: Envelope) -> Mail:

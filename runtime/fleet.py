@@ -12,6 +12,7 @@ from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
 from .given import check_fleet_name, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .ports import Journal
+from .supervision.policy import WatchPolicy
 from .supervision.roster import check_name
 from .system import Progress, SpawnOrder, join_system, load_system
 
@@ -29,7 +30,7 @@ class Fleet(Helm):
     default) it starts a local cluster, or joins the one that `RAY_ADDRESS` or `address` names.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what a fleet can be told apart by
         self,
         name: str | None = None,
         *,
@@ -38,6 +39,7 @@ class Fleet(Helm):
         address: str | None = None,
         journal: Journal | str | Path | None = None,
         service: bool = False,
+        watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing runs before the fleet is entered.
 
@@ -51,16 +53,20 @@ class Fleet(Helm):
                 accounts, and agents that are spawned under their names go on where they were.
             service: The fleet outlives this process: it runs on a Ray that runs already, `end` ends it, and any process
                 can attach to it. It needs a journal.
+            watch: What is done about agents that hang, loop or write in circles; None: the defaults.
 
         Raises:
-            ArgumentInvalid: The name, or the address, is none.
+            ArgumentInvalid: The name, the address, or the policy of the watch is none.
             JournalInvalid: The journal is none.
             PresetInvalid: The limit is below 1.
             SystemUnavailable: There is no such system, or it can be no service.
         """
         check_names(name, address)
+        if watch is not None:
+            check_kind("watch", watch, WatchPolicy)
         name = name or f"fleet-{secrets.token_hex(3)}"
-        super().__init__(name, load_system(system, name, tokens_of(limit), address, journal, service=service))
+        made = load_system(system, name, tokens_of(limit), address, journal, service=service, watch=watch)
+        super().__init__(name, made)
 
     @classmethod
     def attach(cls, name: str | None = None, *, address: str | None = None) -> Self:

@@ -278,6 +278,10 @@ class AgentHost:
         self._shut(Refusal.STOPPED, reason)
         self._feed(Stopped(reason))
 
+    def cancel(self, reason: str) -> None:
+        """End the run, from any thread, and nothing else."""
+        self._feed(Stopped(reason))
+
     def pause(self, reason: str) -> None:
         """Pause at the next boundary, from any thread."""
         self._feed(PauseAsked(reason))

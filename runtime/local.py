@@ -7,6 +7,7 @@ from functools import partial
 from pathlib import Path
 
 from ..protocols.checkin import AgentStatus
+from ..protocols.errors import FleetError
 from ..protocols.ids import USER, AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
@@ -15,15 +16,17 @@ from .approvals import ApprovalPort
 from .clock import SystemClock
 from .config import adopt_config
 from .control import Controls
-from .errors import JournalUnavailable
+from .errors import ChannelClosed, JournalUnavailable
 from .host import AgentHost, Seat, Surroundings
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
-from .local_ways import LocalApprovals, LocalLink, LocalPost
+from .local_watch import LocalReach, WatchedLink
+from .local_ways import LocalApprovals, LocalPost
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
+from .supervision.policy import WatchPolicy
 from .supervision.replay import bury_all, perform
 from .supervision.supervisor import Newcomer, Supervisor
 from .supervision.wording import ENDED, UNSPAWNED
@@ -31,6 +34,7 @@ from .suspension import Stand
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
 from .tools.mcp.pool import ServerPool
 from .tools.served import served_tools
+from .watchdog import Watchdog, watch_over
 from .watching import next_notices
 
 __all__ = ("LocalSystem", "open_system")
@@ -58,6 +62,7 @@ class LocalSystem:
         journal: Journal | None = None,
         *,
         owns_journal: bool = False,
+        watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing runs before `open`.
 
@@ -67,6 +72,7 @@ class LocalSystem:
             clock: Time; None: the machine's.
             journal: Where everything is written that another process needs to go on; None: nowhere.
             owns_journal: It is closed with the system.
+            watch: What is done about agents that hang or loop; None: the defaults.
         """
         self.fleet = fleet
         self._limit = limit
@@ -75,6 +81,10 @@ class LocalSystem:
         self._owned = journal if owns_journal else None
         self._commands: JournaledCommands | None = None
         self._hosts: dict[AgentId, AgentHost] = {}
+        self._orders: dict[AgentId, SpawnOrder] = {}
+        self._policy = watch
+        self._watching: asyncio.Task[None] | None = None
+        self._reborn: dict[AgentId, asyncio.Event] = {}
         self._servers = ServerPool(self._clock.monotonic)
 
     async def open(self) -> None:
@@ -94,10 +104,13 @@ class LocalSystem:
         self.approvals = LocalApprovals(self._hosts, self._post)
         self.control = self._post.control
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
-        self._around = Surroundings(LocalLink(self._supervisor), self._post, clock, self._log)
         if self._commands is not None:
             await self._commands.open(partial(perform, self._supervisor))
             bury_all(self._supervisor, ENDED)
+        reach = LocalReach(self._post, self._kill, lambda agent, reason: self.stop((agent,), reason))
+        self._watchdog = Watchdog(self._supervisor, reach, self._send_note, clock, self._policy)
+        self._around = Surroundings(WatchedLink(self._supervisor, self._watchdog), self._post, clock, self._log)
+        self._watching = watch_over(self._watchdog)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)
@@ -109,6 +122,9 @@ class LocalSystem:
 
     async def close(self, *, for_good: bool = False) -> None:  # noqa: ARG002  it always is
         """End every host, whatever becomes of another one. Safe to call twice."""
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
         ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
@@ -140,6 +156,7 @@ class LocalSystem:
             for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
                 # A task of its own, so that the agent's configuration is that of its tools alone.
                 await asyncio.create_task(self._bring_to_life(seat, order.agent))
+                self._orders[seat.name] = order
                 progress(ready, len(orders))
         except BaseException:
             await self._undo(seats)
@@ -199,7 +216,14 @@ class LocalSystem:
             AgentUnknown: There is no such agent.
             RunUnknown: It has no such run, or it ended too long ago.
         """
-        return await self._post.host(agent).outcome(run)
+        while True:
+            host = self._post.host(agent)
+            try:
+                return await host.outcome(run)
+            except ChannelClosed:
+                if (reborn := self._reborn.get(agent)) is None:
+                    raise
+                await reborn.wait()
 
     async def stop(self, agents: tuple[AgentId, ...], reason: str) -> Stopped:
         """Stop agents and those below them; none given: all.
@@ -228,6 +252,44 @@ class LocalSystem:
         except TimeoutError:
             return False
         return True
+
+    async def _kill(self, agent: AgentId, reason: str) -> None:
+        """End the life of an agent that does not get on; with a journal the next one goes on where it was.
+
+        Without one nobody does: then its run ends with the reason.
+        """
+        again = self._log is not None
+        if not again:
+            await self._stop(agent, reason)
+        host = self._hosts.get(agent)
+        if host is None:  # it was ended meanwhile
+            return
+        self._reborn[agent] = reborn = asyncio.Event()
+        try:
+            await self._end_life(agent, host, reason, again=again)
+        finally:
+            del self._reborn[agent]
+            self._post.coming.discard(agent)
+            reborn.set()
+
+    async def _end_life(self, agent: AgentId, host: AgentHost, reason: str, *, again: bool) -> None:
+        """End a life, and begin the next if there is to be one; whoever writes meanwhile is asked to write again."""
+        life = host.status().incarnation
+        self._post.coming.add(agent)
+        await host.close()
+        self._hosts.pop(agent, None)
+        await self._servers.release((agent, life))
+        if self._supervisor.died(agent, life, reason, restart=again):
+            await self._revive(self._orders[agent])
+
+    async def _revive(self, order: SpawnOrder) -> None:
+        (life,) = self._supervisor.admit_all([Newcomer(order.name, order.parent, order.limit)], os.getpid())
+        await self._supervisor.log.written()
+        try:
+            await asyncio.create_task(self._bring_to_life(Seat(order.name, life, order.parent), order.agent))
+        except FleetError as error:
+            self._supervisor.died(order.name, life, str(error))
+            raise
 
     async def pause(self, agent: AgentId, reason: str | None) -> None:
         """Pause an agent and those below it at the next boundary or model call; without a reason, let them go on.
@@ -260,7 +322,7 @@ class LocalSystem:
         """One row for each agent; hosts are asked for what only they know now."""
         for host in self._hosts.values():
             self._supervisor.report(host.status(), ())
-        return self._supervisor.statuses()
+        return self._watchdog.explained(self._supervisor.statuses())
 
     async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
         """Notices numbered above `after`, from the end if below 0; waits up to `wait` seconds while there are none."""
@@ -272,7 +334,11 @@ class LocalSystem:
 
 
 def open_system(
-    fleet: str, limit: int | None, _address: str | None = None, journal: Journal | str | Path | None = None
+    fleet: str,
+    limit: int | None,
+    _address: str | None = None,
+    journal: Journal | str | Path | None = None,
+    watch: WatchPolicy | None = None,
 ) -> LocalSystem:
     """A system for `load_system("local")`. A journal that it opens itself it closes too.
 
@@ -280,5 +346,5 @@ def open_system(
         JournalInvalid: The journal's URL is none.
     """
     if isinstance(journal, str | Path):
-        return LocalSystem(fleet, limit, journal=open_journal(journal), owns_journal=True)
-    return LocalSystem(fleet, limit, journal=journal)
+        return LocalSystem(fleet, limit, journal=open_journal(journal), owns_journal=True, watch=watch)
+    return LocalSystem(fleet, limit, journal=journal, watch=watch)

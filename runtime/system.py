@@ -16,6 +16,7 @@ from .control import Controls
 from .errors import SystemUnavailable
 from .ports import Journal, PostOffice
 from .supervision.account import Account
+from .supervision.policy import WatchPolicy
 from .suspension import Stand
 
 __all__ = (
@@ -202,7 +203,7 @@ class System(Protocol):
         ...
 
 
-def load_system(
+def load_system(  # noqa: PLR0913  what a fleet can be told apart by
     kind: str,
     fleet: str,
     limit: int | None,
@@ -210,10 +211,11 @@ def load_system(
     journal: Journal | str | Path | None = None,
     *,
     service: bool = False,
+    watch: WatchPolicy | None = None,
 ) -> System:
     """Make a system by its name, loading its module only now, as anyio loads its back ends.
 
-    With `service` the fleet outlives this process.
+    With `service` the fleet outlives this process. `watch`: what is done about agents that hang or loop.
 
     Raises:
         SystemUnavailable: There is no such system, it can be no service, or it cannot have this journal.
@@ -227,8 +229,8 @@ def load_system(
         raise SystemUnavailable(system=kind, reason="its fleet lives in this process and cannot outlive it.")
     module = import_module(SYSTEMS[kind])
     if service:
-        return cast("System", module.open_system(fleet, limit, address, journal, service=True))
-    return cast("System", module.open_system(fleet, limit, address, journal))
+        return cast("System", module.open_system(fleet, limit, address, journal, watch, service=True))
+    return cast("System", module.open_system(fleet, limit, address, journal, watch))
 
 
 def join_system(fleet: str, address: str | None) -> System:

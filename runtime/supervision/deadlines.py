@@ -2,7 +2,13 @@
 
 from dataclasses import dataclass, fields
 
+from ..errors import NumberInvalid
+from ..given import is_duration
+
 __all__ = ("Deadlines",)
+
+LEAST = 2
+"""What happened once did not come again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -41,10 +47,13 @@ class Deadlines:
         """Refuse what would find trouble everywhere.
 
         Raises:
-            ValueError: It names the field and what it must be.
+            NumberInvalid: It names the field and what it must be.
         """
         for each in fields(self):
-            value, counts = getattr(self, each.name), isinstance(each.default, int)
-            if not value >= (2 if counts else 0) or value == 0:  # nan is not either
-                least = "a whole number of at least 2" if counts else "above 0 seconds"
-                raise ValueError(f"Deadlines.{each.name} must be {least}, not {value!r}.")
+            value = getattr(self, each.name)
+            if isinstance(each.default, int):
+                fits, must = type(value) is int and value >= LEAST, f"it must be a whole number of at least {LEAST}"
+            else:
+                fits, must = is_duration(value), "it must be a number of seconds above 0"
+            if not fits:
+                raise NumberInvalid(name=f"Deadlines.{each.name}", given=repr(value), reason=must)

@@ -9,7 +9,7 @@ from ...protocols.checkin import DEAD, RESTARTING
 from ...protocols.ids import AgentId
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
-from .sight import OpenCall, Sight
+from .sight import WAITING, OpenCall, Sight
 
 __all__ = ("heard", "word")
 
@@ -38,9 +38,9 @@ def word(value: Json) -> str:
 def call_started(sight: Sight, notice: Notice, at: float) -> Sight:
     """A tool call runs."""
     if len(sight.calls) >= CALLS_KEPT:
-        return replace(sight, asking=None)
+        return sight
     call = OpenCall(number(notice), word(notice.data.get("tool")), at, at)
-    return replace(sight, asking=None, calls=(*sight.calls, call))
+    return replace(sight, calls=(*sight.calls, call))
 
 
 def call_over(sight: Sight, notice: Notice, _: float) -> Sight:
@@ -72,15 +72,15 @@ def changed(sight: Sight, notice: Notice, change: Callable[[OpenCall], OpenCall]
     return replace(sight, calls=tuple(change(call) if call.call == mine else call for call in sight.calls))
 
 
-def waits(sight: Sight, notice: Notice, _: float) -> Sight:
+def waits(sight: Sight, notice: Notice, at: float) -> Sight:
     """It waits for mail."""
     senders = notice.data.get("senders")
     names = tuple(name for name in senders if isinstance(name, str)) if isinstance(senders, list) else ()
-    return replace(sight.at_rest(), senders=names)
+    return replace(sight.at_rest(), phase=WAITING, since=at, senders=names)
 
 
 def rests(sight: Sight, _: Notice, __: float) -> Sight:
-    """What was under way has ended."""
+    """What was under way has ended. Not the model call: its check-in comes at once, and so before this older news."""
     return sight.at_rest()
 
 
@@ -93,7 +93,8 @@ def comes(sight: Sight, notice: Notice, _: float) -> Sight:
 def dies(sight: Sight, notice: Notice, at: float) -> Sight:
     """Its life is over."""
     phase = RESTARTING if notice.data.get("restarts") else DEAD
-    return replace(sight.at_rest(), phase=phase, ended=notice.text, since=at, loop_silent=None, process_silent=None)
+    silent = replace(sight.at_rest(), asking=None, loop_silent=None, process_silent=None)
+    return replace(silent, phase=phase, ended=notice.text, since=at)
 
 
 Take: TypeAlias = Callable[[Sight, Notice, float], Sight]

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from ...protocols.ids import AgentId
 from .finding import Finding
-from .policy import Policy, Rung
+from .policy import Rung, WatchPolicy
 
 __all__ = ("Action", "Ladder")
 
@@ -45,7 +45,7 @@ class Standing:
 class Ladder:
     """Climbs one ladder for each trouble. As pure as the watch: time is handed in."""
 
-    def __init__(self, policy: Policy) -> None:
+    def __init__(self, policy: WatchPolicy) -> None:
         """Nothing was done yet."""
         self._policy = policy
         self._standings: dict[str, Standing] = {}

@@ -5,10 +5,12 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
+from ..errors import NumberInvalid
+from ..given import is_duration
 from .deadlines import Deadlines
 from .finding import Trouble
 
-__all__ = ("COURSES", "Course", "Policy", "Rung", "Stage")
+__all__ = ("COURSES", "Course", "Rung", "Stage", "WatchPolicy")
 
 
 class Rung(StrEnum):
@@ -93,7 +95,7 @@ COURSES: Mapping[Trouble, Course] = MappingProxyType(
 
 
 @dataclass(frozen=True, kw_only=True)
-class Policy:
+class WatchPolicy:
     """What the watch of a fleet calls trouble, and what it does about it.
 
     Attributes:
@@ -113,12 +115,15 @@ class Policy:
         """Refuse a watch that never looks.
 
         Raises:
-            ValueError: It names the field and what it must be.
+            NumberInvalid: It names the field and what it must be.
         """
-        if not self.period > 0:
-            raise ValueError(f"Policy.period must be above 0 seconds, not {self.period!r}.")
-        if self.kills < 0:
-            raise ValueError(f"Policy.kills must be a whole number of at least 0, not {self.kills!r}.")
+        for name in ("period", "kill_seconds"):
+            if not is_duration(value := getattr(self, name)):
+                reason = "it must be a number of seconds above 0"
+                raise NumberInvalid(name=f"WatchPolicy.{name}", given=repr(value), reason=reason)
+        if type(self.kills) is not int or self.kills < 0:
+            reason = "it must be a whole number of at least 0"
+            raise NumberInvalid(name="WatchPolicy.kills", given=repr(self.kills), reason=reason)
 
     def course(self, trouble: Trouble) -> Course:
         """What is done about this kind of trouble."""

@@ -7,8 +7,8 @@ from types import MappingProxyType
 from ...protocols.messages import Json
 from .deadlines import Deadlines
 from .finding import Finding, Trouble
-from .sight import ACTING, Sight
-from .verdict import ASKING, State, Verdict, quietest, verdict_on
+from .sight import ACTING, ASKING, Sight
+from .verdict import State, Verdict, quietest, verdict_on
 
 __all__ = ("trouble_with",)
 

@@ -10,11 +10,12 @@ from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, Proceed
 from ...protocols.ids import AgentId, Incarnation, RunId
 from .facts import CheckedIn, Observed, Pulse, Seen, Settled
 
-__all__ = ("ACTING", "Granted", "OpenCall", "Sight", "Told")
+__all__ = ("ACTING", "ASKING", "WAITING", "Granted", "OpenCall", "Sight", "Told")
 
 ACTING = "acting"
 WAITING = "waiting"
-"""Phases that say what else is known of it still holds."""
+ASKING = ("decomposing", "thinking", "summarising", "compacting", "winding_down")
+"""Phases that say what else is known of it still holds; in the last ones a model is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,6 +126,7 @@ class Sight:
             moved=at if moved else self.moved,
             calls=self.calls if status.phase == ACTING else (),
             tools=status.tools,
+            asking=self.asking if status.phase in ASKING else None,
             senders=self.senders if status.phase == WAITING else (),
         )
 
@@ -154,8 +156,8 @@ class Sight:
         return replace(self, loop_silent=loop, process_silent=process)
 
     def at_rest(self) -> "Sight":
-        """Nothing is under way."""
-        return replace(self, calls=(), tools=(), asking=None, senders=())
+        """It is in no tool and waits for no mail."""
+        return replace(self, calls=(), tools=(), senders=())
 
 
 def first(since: float | None, at: float) -> float:

@@ -7,12 +7,9 @@ from typing import NamedTuple
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED
 from ...protocols.ids import AgentId
 from .deadlines import Deadlines
-from .sight import ACTING, Granted, OpenCall, Sight, Told
+from .sight import ACTING, ASKING, Granted, OpenCall, Sight, Told
 
-__all__ = ("ASKING", "State", "Verdict", "quietest", "verdict_on")
-
-ASKING = ("decomposing", "thinking", "summarising", "compacting", "winding_down")
-"""The phases in which a model is asked."""
+__all__ = ("State", "Verdict", "quietest", "verdict_on")
 
 
 class State(StrEnum):

@@ -5,12 +5,12 @@ import pytest
 from amrita_fleet.protocols.ids import SUPERVISOR, USER, AgentId, MessageId
 from amrita_fleet.protocols.notices import NoticeType
 from amrita_fleet.runtime.supervision.finding import Trouble
-from amrita_fleet.runtime.supervision.policy import Policy, Rung
+from amrita_fleet.runtime.supervision.policy import Rung, WatchPolicy
 
 from .watched import ANA, BOB, CAT, DAN, Watched
 
 HOUR = 3600.0
-LIMITS = Policy().deadlines
+LIMITS = WatchPolicy().deadlines
 
 
 def fleet(*agents: AgentId, parent: AgentId | None = None) -> Watched:
@@ -281,7 +281,7 @@ def test_an_agent_that_waits_for_mail_for_an_hour_is_left_alone() -> None:
     house.waits(ANA, BOB)
     house.is_(BOB, "idle")
     house.passes(HOUR)
-    assert house.why(ANA) == "waiting for mail of bob for 3598 s"  # it is seen at a look
+    assert house.why(ANA) == "waiting for mail of bob for 3600 s"
     assert house.why(BOB) == "idle"
     assert house.findings == []
 

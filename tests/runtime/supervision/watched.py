@@ -12,7 +12,7 @@ from amrita_fleet.runtime.mail.content import content_digest
 from amrita_fleet.runtime.supervision.facts import CheckedIn, Heard, Pulse, Seen, Settled
 from amrita_fleet.runtime.supervision.finding import Finding, Trouble
 from amrita_fleet.runtime.supervision.ladder import Action, Ladder
-from amrita_fleet.runtime.supervision.policy import Policy, Rung
+from amrita_fleet.runtime.supervision.policy import Rung, WatchPolicy
 from amrita_fleet.runtime.supervision.verdict import Verdict
 from amrita_fleet.runtime.supervision.watch import Watch
 from amrita_fleet.runtime.tools.digest import digest, signature
@@ -24,7 +24,7 @@ ANA, BOB, CAT, DAN = (AgentId(name) for name in ("ana", "bob", "cat", "dan"))
 class Watched:
     """Agents, the watch over them and its ladder; `passes` lets time go on, with a look every few seconds."""
 
-    policy: Policy = field(default_factory=Policy)
+    policy: WatchPolicy = field(default_factory=WatchPolicy)
     now: float = 1000.0
     findings: list[Finding] = field(default_factory=list[Finding])
     actions: list[tuple[float, Action]] = field(default_factory=list[tuple[float, Action]])
