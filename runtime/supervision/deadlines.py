@@ -7,8 +7,8 @@ from ..given import is_duration
 
 __all__ = ("Deadlines",)
 
-LEAST = 2
-"""What happened once did not come again."""
+LEAST, MOST = 2, 100
+"""What happened once did not come again; what is remembered of each agent and each pair grows with these numbers."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,7 +52,8 @@ class Deadlines:
         for each in fields(self):
             value = getattr(self, each.name)
             if isinstance(each.default, int):
-                fits, must = type(value) is int and value >= LEAST, f"it must be a whole number of at least {LEAST}"
+                fits = type(value) is int and LEAST <= value <= MOST
+                must = f"it must be a whole number from {LEAST} to {MOST}"
             else:
                 fits, must = is_duration(value), "it must be a number of seconds above 0"
             if not fits:

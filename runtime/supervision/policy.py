@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from types import MappingProxyType
 
-from ..errors import NumberInvalid
-from ..given import is_duration
+from ..errors import ArgumentInvalid, NumberInvalid
+from ..given import check_kind, is_duration
 from .deadlines import Deadlines
 from .finding import Trouble
 
@@ -115,8 +115,14 @@ class WatchPolicy:
         """Refuse a watch that never looks.
 
         Raises:
+            ArgumentInvalid: What stands in a field is of another type.
             NumberInvalid: It names the field and what it must be.
         """
+        check_kind("WatchPolicy.deadlines", self.deadlines, Deadlines)
+        check_kind("WatchPolicy.courses", self.courses, Mapping)
+        for trouble, course in self.courses.items():
+            check_kind("WatchPolicy.courses", trouble, Trouble)
+            check_course(course)
         for name in ("period", "kill_seconds"):
             if not is_duration(value := getattr(self, name)):
                 reason = "it must be a number of seconds above 0"
@@ -128,3 +134,21 @@ class WatchPolicy:
     def course(self, trouble: Trouble) -> Course:
         """What is done about this kind of trouble."""
         return self.courses.get(trouble, COURSES[trouble])
+
+
+def check_course(course: object) -> None:
+    """Refuse what no ladder can climb.
+
+    Raises:
+        ArgumentInvalid: It is no course, or its stages are none.
+        NumberInvalid: A rung is given a time that is none.
+    """
+    if not isinstance(course, Course):
+        raise ArgumentInvalid(name="WatchPolicy.courses", reason=f"a trouble has a Course, not {course!r:.100}")
+    check_kind("Course.stages", course.stages, tuple)
+    for stage in course.stages:
+        check_kind("Course.stages", stage, Stage)
+        check_kind("Stage.rung", stage.rung, Rung)
+    for name, seconds in (("Course.calm", course.calm), *(("Stage.seconds", stage.seconds) for stage in course.stages)):
+        if seconds != 0 and not is_duration(seconds):
+            raise NumberInvalid(name=name, given=repr(seconds), reason="it must be a number of seconds, or 0")

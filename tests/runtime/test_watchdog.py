@@ -14,7 +14,7 @@ from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.protocols.providers.base import Draft, Provider, Watcher
 from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
-from amrita_fleet.protocols.providers.script import Move, call, say
+from amrita_fleet.protocols.providers.script import Move, call, fail, say
 from amrita_fleet.protocols.providers.scripted import ScriptedProvider, scripted
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import AmritaConfig, FunctionConfig
@@ -133,6 +133,15 @@ async def test_a_model_call_that_never_answers_is_named_while_it_lasts_and_ended
         await house.clock.advance(LIMITS.model + 60)
         assert await house.watched() == ["found", "cancelled"]
         assert (await house.system.outcome(ANA, run)).ending is Ending.STOPPED
+
+
+async def test_between_two_attempts_no_model_is_waited_for() -> None:
+    async with opened() as house:
+        await house.spawn(ANA, fail("ProviderBusy", after=20), say("done"))
+        run = await house.system.start(ANA, "go", None)
+        await house.clock.advance(10)
+        assert [row.note.rpartition(" for ")[0] for row in await house.system.statuses()] == ["between model calls"]
+        assert (await house.until(house.system.outcome(ANA, run))).text == "done"
 
 
 async def test_a_tool_that_says_that_it_goes_on_is_left_alone() -> None:

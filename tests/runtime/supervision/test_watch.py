@@ -1,8 +1,10 @@
 """Planted troubles are found and named; planted innocents are left alone, for hours."""
 
+from dataclasses import replace
+
 import pytest
 
-from amrita_fleet.protocols.ids import SUPERVISOR, USER, AgentId, MessageId
+from amrita_fleet.protocols.ids import SUPERVISOR, USER, AgentId, Incarnation, MessageId
 from amrita_fleet.protocols.notices import NoticeType
 from amrita_fleet.runtime.supervision.finding import Trouble
 from amrita_fleet.runtime.supervision.policy import Rung, WatchPolicy
@@ -126,6 +128,11 @@ def test_what_an_older_life_still_says_changes_nothing() -> None:
     house.tell(NoticeType.TOOL, "started", ANA, "hang", {"tool": "hang", "call": 7}, run=old)
     house.is_(ANA, "acting")
     house.passes(3)
+    assert house.why(ANA).startswith("in a tool")
+    row = house.rows[ANA]
+    house.rows[ANA] = replace(row, incarnation=Incarnation(1))
+    house.asks(ANA)
+    house.rows[ANA] = row
     assert house.why(ANA).startswith("in a tool")
 
 
