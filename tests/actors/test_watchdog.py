@@ -14,6 +14,7 @@ from amrita_fleet import (
     Deadlines,
     Fleet,
     FunctionConfig,
+    LLMConfig,
     Rung,
     Stage,
     Trouble,
@@ -86,7 +87,8 @@ async def test_a_process_that_is_stopped_by_a_signal_is_unreachable_and_followed
 
 async def test_two_agents_in_a_ping_pong_are_found_and_their_runs_are_ended() -> None:
     async with Fleet(watch=policy(Trouble.MESSAGE_LOOP, Rung.NOTIFY, Rung.NOTE, Rung.END_STEP, Rung.CANCEL)) as fleet:
-        config = AmritaConfig(function_config=FunctionConfig(agent_tool_call_limit=100_000))
+        rounds, memory = FunctionConfig(agent_tool_call_limit=100_000), LLMConfig(memory_strategy="none")
+        config = AmritaConfig(function_config=rounds, llm=memory)  # a summary would take a move of the script
         for name, to, body in (("ana", "bob", "Thank you!"), ("bob", "ana", "You are welcome.")):
             moves = call("send_message", to=to, body=body), call("wait_for_messages")
             await fleet.spawn(Agent(preset=scripted(*moves * 5000), config=config), [name])
