@@ -1,4 +1,4 @@
-"""An agent's actor: thin methods around an `AgentHost`. It is never decorated; `system.py` makes it a Ray class."""
+"""An agent's actor: thin methods around an `AgentHost`. It is never decorated; `lifecycle.py` makes it a Ray class."""
 
 import asyncio
 import logging
@@ -7,30 +7,32 @@ from dataclasses import replace
 import ray
 
 from ..protocols.codec import encode
-from ..protocols.errors import FleetError
 from ..protocols.ids import RunId
 from ..runtime.agent import Agent
 from ..runtime.config import set_config
 from ..runtime.containment import contained
-from ..runtime.errors import JournalUnavailable, PeerUnreachable
+from ..runtime.errors import PeerUnreachable
 from ..runtime.host import AgentHost, Seat
+from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.suspension import Stand
 from ..runtime.tools.served import served_tools
 from ..runtime.tools.tool import Tool
 from .approvals import ApprovalHolder
 from .channel import CONTROL
 from .control import Controlled
+from .reach import Watched
 from .reborn import Reborn, end_for_good
-from .replaced import RETRY_PAUSE, give_way
+from .replaced import RETRY_PAUSE
 from .ties import Ties
 from .tool_server_link import RayToolServers, ToolServersDesk
+from .waits import WaitHolder
 
 __all__ = ("AgentActor",)
 
 log = logging.getLogger(__name__)
 
 
-class AgentActor(ApprovalHolder, Controlled, Reborn):
+class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Reborn):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.
@@ -46,22 +48,25 @@ class AgentActor(ApprovalHolder, Controlled, Reborn):
         self._seat = seat
         self._ties = ties
         self._closed = asyncio.Event()
-        self._called_again()
+        self._opening = asyncio.Lock()
+        self._draining = False
+        self._born(service=ties.service)
 
     async def _again(self) -> None:
         """Begin the next life, in a process that Ray started after one that died; or end, if there is to be none."""
-        life = await self._ties.next_life(self._seat.name)
-        if life is None:
-            await end_for_good()
-        self._seat = replace(self._seat, incarnation=life)
-        while self._host is None:
-            try:
-                await self._open(None)
-            except (JournalUnavailable, PeerUnreachable) as error:
-                log.warning("%s waits to live again: %s", self._seat.name, error)
-                await asyncio.sleep(RETRY_PAUSE)
-            except FleetError as error:
-                give_way(str(error))  # another life may do better; it counts as a death
+        async with self._opening:
+            life = await self._ties.next_life(self._seat.name)
+            if life is None:
+                await end_for_good()
+            self._seat = replace(self._seat, incarnation=life)
+            while True:
+                try:
+                    await self._open(None)
+                except (JournalUnavailable, PeerUnreachable) as error:
+                    log.warning("%s waits to live again: %s", self._seat.name, error)
+                    await asyncio.sleep(RETRY_PAUSE)
+                else:
+                    return
 
     @ray.method(concurrency_group=CONTROL)
     async def node(self) -> str:
@@ -74,7 +79,9 @@ class AgentActor(ApprovalHolder, Controlled, Reborn):
 
         `servers` runs the node's MCP servers, if it needs one; None: it is asked for, or not needed.
         """
-        await self._open(servers)
+        async with self._opening:
+            if self._host is None:  # else a further process of this actor has begun by itself meanwhile
+                await self._open(servers)
 
     async def _open(self, servers: type[ToolServersDesk] | None) -> None:
         asyncio.get_running_loop().set_task_factory(contained)
@@ -84,7 +91,9 @@ class AgentActor(ApprovalHolder, Controlled, Reborn):
         tools = () if servers is None else await self._served(servers)
         host = AgentHost(self._agent, self._seat, self._ties.surroundings(), tools)
         try:
-            await host.open()
+            if self._draining:
+                await host.drain()
+            await host.open(await self._ties.stopped(self._seat.name))
         except BaseException:
             await host.close()
             raise
@@ -105,35 +114,30 @@ class AgentActor(ApprovalHolder, Controlled, Reborn):
         return encode(await self._living.outcome(run))
 
     @ray.method(concurrency_group=CONTROL)
-    async def status(self) -> bytes:
-        """How it is now: an `AgentStatus`."""
-        return encode(self._living.status())
-
-    @ray.method(concurrency_group=CONTROL)
     async def ping(self) -> None:
         """Answer: the process lives, whatever its work loop does."""
-
-    @ray.method
-    async def beat(self) -> None:
-        """Answer: the work loop is not blocked."""
-
-    @ray.method(concurrency_group=CONTROL)
-    async def cancel(self, reason: str) -> None:
-        """End the run, and nothing else."""
-        self._living.cancel(reason)
-
-    @ray.method(concurrency_group=CONTROL)
-    async def stop(self, reason: str) -> None:
-        """Stop for good."""
-        self._living.stop(reason)
 
     @ray.method(concurrency_group=CONTROL)
     async def pause(self, reason: str | None) -> None:
         """Pause at the next boundary or model call; without a reason, go on."""
-        if reason is None:
-            self._living.resume()
-        else:
-            self._living.pause(reason)
+        self._living.pause(reason)
+
+    @ray.method
+    async def drain(self, lasts: float | None) -> None:
+        """Begin nothing new, and wait until it stands at a boundary; one that does not live yet will stand there.
+
+        `lasts`: seconds after which it goes on if it still lives, for whoever was about to end it is gone; None: never.
+        """
+        self._draining = True
+        if lasts is not None:
+            asyncio.get_running_loop().call_later(lasts, self._undrain)
+        if self._host is not None:
+            await self._host.drain()
+
+    def _undrain(self) -> None:
+        self._draining = False
+        if self._host is not None:
+            self._host.undrain()
 
     @ray.method
     async def close(self) -> None:

@@ -9,14 +9,17 @@ from anyio import to_thread
 from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode
 from ..protocols.ids import SUPERVISOR, AgentId
+from ..runtime.draining import Drain, drain_nobody
 from ..runtime.errors import SystemUnavailable
 from ..runtime.host import Seat
 from ..runtime.supervision.wording import UNSPAWNED
 from ..runtime.system import Progress, SpawnOrder
+from .agent import AgentActor
 from .channel import actor_name, namespace
 from .connection import RUNNING, choose, connection
+from .draining import RayDrain
 from .journal import JOURNAL, JournalActor
-from .lifecycle import create_agent, ready
+from .lifecycle import create_agent, made, ready
 from .placement import Place
 from .remains import end_actors, end_fleet, fleets, handle
 from .replaced import Replaced
@@ -41,8 +44,10 @@ class AttachedSystem(Spawning):
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else the one that runs on this machine.
         """
         self.fleet = fleet or ""
+        self.drain: Drain = drain_nobody
         self._address = choose(address, RUNNING)
         self._opened = False
+        self._ends = False
         self._ties: Ties | None = None
 
     async def open(self) -> None:
@@ -54,42 +59,66 @@ class AttachedSystem(Spawning):
         """
         await to_thread.run_sync(connection().join, self._address)
         try:
-            supervisor = await self._find()
-            service = await self._is_service(supervisor)
+            self.fleet, supervisor = await self._obtain()
+            self._reach(self.fleet, Replaced(supervisor, SUPERVISOR, self.fleet, again=True))
+            service = await self._ask_supervisor(lambda supervisor: supervisor.service.remote())
+            self._supervisor.again = service  # else its owner may start another, and nobody says whether it will
+            self._ties = await self._bound(supervisor) if service else None
         except BaseException:
+            self._let_go()
             await to_thread.run_sync(connection().leave)
             raise
-        if service:
-            journal = await to_thread.run_sync(handle, self.fleet, JOURNAL)
-            self._ties = Ties(self.fleet, supervisor, cast("type[JournalActor]", journal), service=True)
         self._opened = True
 
-    async def _find(self) -> type[SupervisorActor]:
-        """The Supervisor of the fleet, whose name is known from now on."""
-        self.fleet, supervisor = await to_thread.run_sync(found, self.fleet)
-        return supervisor
+    async def _obtain(self) -> tuple[str, type[SupervisorActor]]:
+        """The fleet's name, and its Supervisor."""
+        return await to_thread.run_sync(found, self.fleet)
 
-    async def _is_service(self, supervisor: type[SupervisorActor]) -> bool:
-        """Take hold of the fleet; gives whether it is a service, whose Supervisor is waited for while it is away."""
-        self._reach(self.fleet, Replaced(supervisor, SUPERVISOR, self.fleet, again=True))
-        service = await self._ask_supervisor(lambda supervisor: supervisor.service.remote())
-        self._supervisor.again = service
-        return service
-
-    async def close(self, *, for_good: bool = False) -> None:
-        """Let go of the fleet. Safe to call twice. `for_good`: end it, which is a service.
+    async def _bound(self, supervisor: type[SupervisorActor]) -> Ties:
+        """What binds agents to a service.
 
         Raises:
-            SystemUnavailable: It shall end, and is another process's.
+            SystemUnavailable: Its journal's actor is gone, without which nothing of it can go on.
         """
+        journal = await to_thread.run_sync(handle, self.fleet, JOURNAL)
+        if journal is None:
+            reason = (
+                f"the fleet {self.fleet!r} has lost its journal: end it with `amrita-fleet gc --fleet {self.fleet}`."
+            )
+            raise SystemUnavailable(system="ray", reason=reason)
+        return Ties(self.fleet, supervisor, cast("type[JournalActor]", journal), service=True)
+
+    async def end_on_close(self) -> None:
+        """Have `close` end the fleet, a service, and `drain` have its agents drain.
+
+        Raises:
+            SystemUnavailable: The fleet is another process's.
+        """
+        self._own()
+        self.drain = RayDrain(await self._agents(), self._supervisor, outlived=True)
+        self._ends = True
+
+    async def close(self) -> None:
+        """Let go of the fleet. Safe to call twice."""
         if not self._opened:
             return
-        if for_good:
-            self._own()
-            await end_fleet(self.fleet)
         self._opened = False
-        self._let_go()
-        await to_thread.run_sync(connection().leave)
+        try:
+            if self._ends:
+                await end_fleet(self.fleet)
+        finally:
+            self._let_go()
+            await to_thread.run_sync(connection().leave)
+
+    async def _agents(self) -> dict[Seat, type[AgentActor]]:
+        """The actors of all agents that have one."""
+        rows = await self._rows([])
+        found = [await to_thread.run_sync(handle, self.fleet, actor_name(row.agent)) for row in rows]
+        return {
+            Seat(row.agent, row.incarnation, row.parent): cast("type[AgentActor]", actor)
+            for row, actor in zip(rows, found, strict=True)
+            if actor is not None
+        }
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
         """Bring agents of a service to life; all of them or none. See `Spawning.spawn` for what it raises.
@@ -116,7 +145,7 @@ class AttachedSystem(Spawning):
         return 0
 
     async def _bring_to_life(self, seat: Seat, order: SpawnOrder, place: Place) -> None:
-        newcomer = await to_thread.run_sync(create_agent, self._own(), order.agent, seat, place)
+        newcomer = await made(partial(create_agent, self._own(), order.agent, seat, place))
         self.post.keep(seat.name, newcomer)
         await ready(newcomer.open.remote(None), seat.name)
 

@@ -7,7 +7,7 @@ from typing import TypeVar, cast
 import ray
 from ray.exceptions import ActorDiedError
 
-from ..protocols.checkin import DEAD, AgentStatus
+from ..protocols.checkin import DEAD, NOT_YET, AgentStatus
 from ..protocols.codec import decode, encode
 from ..protocols.ids import AgentId, MessageId
 from ..protocols.mail import Receipt
@@ -96,9 +96,9 @@ class RayPost:
         Raises:
             AgentUnknown: There is no such agent.
             ChannelClosed: It has died.
-            PeerUnreachable: Nobody knows whether the batch arrived.
+            PeerUnreachable: Nobody knows whether the batch arrived, or the agent is not spawned again yet.
         """
-        return await self.ask(recipient, lambda handle: handle.deliver.remote(batch))
+        return await self.ask(recipient, lambda handle: handle.deliver.remote(batch), patient=True)
 
     async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
         """Ask the recipient's mailbox.
@@ -111,8 +111,13 @@ class RayPost:
         found = await self.ask(recipient, lambda handle: handle.receipt.remote(message))
         return decode(found, Receipt) if found else None
 
-    async def ask(self, agent: AgentId, call: Callable[[type[Receiver]], Awaitable[T]]) -> T:
+    async def ask(self, agent: AgentId, call: Callable[[type[Receiver]], Awaitable[T]], *, patient: bool = False) -> T:
         """Make one call; an agent that died may live again under its name, so it is then looked for once more.
+
+        Args:
+            agent: Whom to ask.
+            call: What to ask.
+            patient: One that is not spawned again yet is unreachable, not dead.
 
         Raises:
             AgentUnknown: There is no such agent.
@@ -121,11 +126,11 @@ class RayPost:
         """
         with translated(agent):
             try:
-                return await call(await self.handle(agent))
+                return await call(await self.handle(agent, patient=patient))
             except ActorDiedError:
                 self.forget(agent)
             try:
-                return await call(await self.handle(agent))
+                return await call(await self.handle(agent, patient=patient))
             except ActorDiedError:  # Ray knows the dead one still
                 self.forget(agent)
                 raise PeerUnreachable(agent=agent, reason="it has just died") from None
@@ -138,8 +143,8 @@ class RayPost:
         """Look for the agent again when it is next needed."""
         self._handles.pop(agent, None)
 
-    async def handle(self, agent: AgentId) -> type[Receiver]:
-        """The agent's handle.
+    async def handle(self, agent: AgentId, *, patient: bool = False) -> type[Receiver]:
+        """The agent's handle; to the `patient`, one that is not spawned again yet is unreachable, not dead.
 
         Raises:
             AgentUnknown: There is no such agent.
@@ -156,6 +161,8 @@ class RayPost:
                 row = await self._find(agent)
                 if row.phase != DEAD:
                     raise PeerUnreachable(agent=agent, reason="it has no process now") from None
+                if patient and row.awaits_spawn:
+                    raise PeerUnreachable(agent=agent, reason=NOT_YET) from None
                 raise ChannelClosed(agent=agent, reason=f"it died: {row.note.rstrip('.')}") from None
             self.keep(agent, found)
         return self._handles[agent]

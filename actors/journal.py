@@ -10,8 +10,10 @@ from typing import Any, NamedTuple, TypeVar
 
 import ray
 
-from ..runtime.errors import ChannelClosed, JournalUnavailable, PeerUnreachable
-from ..runtime.ports import Journal, Record
+from ..protocols.codec import decode, encode
+from ..runtime.errors import ChannelClosed, PeerUnreachable
+from ..runtime.journal_errors import JournalUnavailable
+from ..runtime.ports import Journal, Record, Stored
 from .channel import CONTROL
 from .reborn import Reborn
 from .replaced import Replaced
@@ -42,6 +44,16 @@ class JournalPlace(NamedTuple):
     local: bool
 
 
+class Addition(NamedTuple):
+    """What `Journal.append` takes, in one piece: Ray packs each argument of a call for itself, which costs a fifth."""
+
+    stream: str
+    incarnation: int
+    first: int
+    records: tuple[bytes, ...]
+    snapshot: bool
+
+
 def journal_place(url: str | Path) -> JournalPlace:
     """Where a URL or a path leads.
 
@@ -61,18 +73,21 @@ class JournalActor(Reborn):
 
     1. Made with a URL; nothing is opened yet.
     2. `begin` makes the journal in the default group, whose event loop it belongs to.
-    3. `append` and `open` have that group's turns, readers have a group of their own.
+    3. `claim`, `open` and `append` have that group's turns, readers have a group of their own.
     4. `close` finishes what was asked for.
     """
 
     _made: Journal | None = None
 
-    def __init__(self, url: str, create: bool) -> None:  # noqa: FBT001  Ray's calls are positional
-        """Keep what `begin` needs. `create`: a missing file becomes a journal; not where one was there before."""
+    def __init__(self, url: str, create: bool, service: bool) -> None:  # noqa: FBT001  Ray's calls are positional
+        """Keep what `begin` needs.
+
+        `create`: a missing file becomes a journal; not where one was there before. `service`: it is a service's.
+        """
         self._url = url
         self._create = create
         self._closed = asyncio.Event()
-        self._called_again()
+        self._born(service=service)
 
     async def _again(self) -> None:
         """Begin in a process that Ray started after one that died: what was there is there, or lost."""
@@ -99,7 +114,12 @@ class JournalActor(Reborn):
         from ..runtime.journal.choose import open_journal
 
         self._loop = asyncio.get_running_loop()
-        self._made = open_journal(self._url, create=self._create)
+        self._made = open_journal(self._url, known=not self._create)
+
+    @ray.method
+    async def claim(self, stream: str) -> int:
+        """Claim a stream for a life newer than all before; see `Journal.claim`."""
+        return await self._journal.claim(stream)
 
     @ray.method
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
@@ -107,21 +127,20 @@ class JournalActor(Reborn):
         return await self._journal.open(stream, incarnation)
 
     @ray.method
-    async def append(
-        self,
-        stream: str,
-        incarnation: int,
-        first: int,
-        records: tuple[bytes, ...],
-        snapshot: bool,  # noqa: FBT001  Ray's calls are positional
-    ) -> None:
-        """Add records; see `Journal.append`."""
+    async def append(self, addition: bytes) -> None:
+        """Take an `Addition`."""
+        stream, incarnation, first, records, snapshot = decode(addition, Addition)
         await self._journal.append(stream, incarnation, first, records, snapshot=snapshot)
 
     @ray.method
     async def drop(self, stream: str) -> None:
         """Forget a stream."""
         await self._journal.drop(stream)
+
+    @ray.method
+    async def drop_all(self, prefix: str, before: float | None) -> int:
+        """Forget all streams whose names begin so, or none; see `Journal.drop_all`."""
+        return await self._journal.drop_all(prefix, before=before)
 
     @ray.method(concurrency_group=READ)
     async def read(self, stream: str, after: int) -> tuple[Record, ...]:
@@ -132,6 +151,11 @@ class JournalActor(Reborn):
     async def streams(self, prefix: str) -> tuple[str, ...]:
         """The names of all streams."""
         return await self._there(self._journal.streams(prefix))
+
+    @ray.method(concurrency_group=READ)
+    async def stored(self, prefix: str) -> tuple[Stored, ...]:
+        """What there is of each stream."""
+        return await self._there(self._journal.stored(prefix))
 
     async def _there(self, work: Coroutine[Any, Any, T]) -> T:
         """Do it in the loop that the journal belongs to."""
@@ -161,6 +185,10 @@ class RayJournal:
         """Keep the actor's handle; another one follows it when its process dies."""
         self._actor = Replaced(actor, JOURNAL, fleet, again=True)
 
+    async def claim(self, stream: str) -> int:
+        """Claim the stream for a life newer than all before; see `Journal.claim`."""
+        return await self._ask(lambda actor: actor.claim.remote(stream))
+
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim the stream for this life and read it; see `Journal.open`."""
         return await self._ask(lambda actor: actor.open.remote(stream, incarnation))
@@ -169,7 +197,8 @@ class RayJournal:
         self, stream: str, incarnation: int, first: int, records: tuple[bytes, ...], *, snapshot: bool = False
     ) -> None:
         """Add records, all or none; see `Journal.append`."""
-        await self._ask(lambda actor: actor.append.remote(stream, incarnation, first, records, snapshot))
+        addition = encode(Addition(stream, incarnation, first, records, snapshot))
+        await self._ask(lambda actor: actor.append.remote(addition))
 
     async def read(self, stream: str, after: int = 0) -> tuple[Record, ...]:
         """All records that are still there with numbers above `after`."""
@@ -179,9 +208,17 @@ class RayJournal:
         """The names of all streams, in order."""
         return await self._ask(lambda actor: actor.streams.remote(prefix))
 
+    async def stored(self, prefix: str = "") -> tuple[Stored, ...]:
+        """What there is of each stream."""
+        return await self._ask(lambda actor: actor.stored.remote(prefix))
+
     async def drop(self, stream: str) -> None:
         """Forget a stream and whose it is."""
         await self._ask(lambda actor: actor.drop.remote(stream))
+
+    async def drop_all(self, prefix: str, *, before: float | None = None) -> int:
+        """Forget all streams whose names begin so, or none; see `Journal.drop_all`."""
+        return await self._ask(lambda actor: actor.drop_all.remote(prefix, before))
 
     async def aclose(self) -> None:
         """Nothing: the actor belongs to the fleet's owner."""

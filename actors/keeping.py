@@ -9,7 +9,8 @@ from anyio import to_thread
 from ray.exceptions import RayError
 
 from ..protocols.errors import FleetError
-from ..runtime.errors import JournalUnavailable, PeerUnreachable, SystemUnavailable
+from ..runtime.errors import PeerUnreachable, SystemUnavailable
+from ..runtime.journal_errors import JournalUnavailable
 from .lifecycle import Lasting, death_of, end, kill, ready
 from .replaced import RETRY_PAUSE, Replaced
 
@@ -87,6 +88,9 @@ class Kept(Generic[A]):
         while self.way.again and (reason := await death_of(self.way.handle, self._name)) is not None:
             log.warning("%s is started again: %s", self._name, reason)
             await self._replace()
+        if self.way.again:  # `close` would have cancelled this
+            log.error("%s was ended by another process, and its fleet does nothing more", self._name)
+            self.way.again = False
 
     async def _replace(self) -> None:
         while True:

@@ -1,16 +1,17 @@
-"""How an actor begins and ends. The one place where the plain classes become Ray's."""
+"""How an actor begins and ends; where the plain classes become Ray's, but for `tool_servers.py`."""
 
 import asyncio
 import logging
-from collections.abc import Awaitable, Generator, Iterable
+from collections.abc import Awaitable, Callable, Generator, Iterable
 from contextlib import contextmanager, suppress
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import ray
 from anyio import to_thread
 from ray.actor import ActorClass
 from ray.exceptions import ActorAlreadyExistsError, ActorDiedError, ActorUnavailableError, RayError, RayTaskError
 
+from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR
 from ..runtime.agent import Agent
 from ..runtime.errors import ChannelClosed, SystemUnavailable
@@ -21,7 +22,7 @@ from .channel import CONTROL, MAIL, actor_name, namespace
 from .errors import death, translate, translated
 from .journal import JOURNAL, READ, JournalActor, JournalPlace
 from .lifetimes import here, lifetime
-from .link import CHECK_IN, SETTLE
+from .link import CHECK_IN, SETTLE, Charter
 from .placement import Place
 from .replaced import RETRY_PAUSE
 from .steering_desk import WATCH
@@ -30,6 +31,8 @@ from .ties import Ties
 from .tool_servers import ToolServersActor
 
 __all__ = (
+    "READY_PATIENCE",
+    "Actor",
     "Lasting",
     "create_agent",
     "create_journal",
@@ -38,6 +41,7 @@ __all__ = (
     "end",
     "end_all",
     "kill",
+    "made",
     "ready",
 )
 
@@ -77,6 +81,9 @@ Actor: TypeAlias = Lasting | type[AgentActor] | type[ToolServersActor]
 """A handle: to a type checker the class, so that `handle.method.remote(...)` is typed."""
 
 
+A = TypeVar("A", bound=Actor)
+
+
 def create_journal(fleet: str, place: JournalPlace, *, create: bool, service: bool = False) -> type[JournalActor]:
     """Make the actor of a fleet's journal: on this process's node, and where it is a file nowhere else. It blocks.
 
@@ -89,27 +96,22 @@ def create_journal(fleet: str, place: JournalPlace, *, create: bool, service: bo
         name=JOURNAL, namespace=namespace(fleet), **here(soft=not place.local), **lifetime(service=service)
     )
     with unique(fleet):
-        return cast("type[JournalActor]", options.remote(place.url, create))
+        return cast("type[JournalActor]", options.remote(place.url, create, service))
 
 
-def create_supervisor(
-    fleet: str,
-    limit: int | None,
-    journal: type[JournalActor] | None,
-    watch: WatchPolicy | None,
-    *,
-    service: bool = False,
-) -> type[SupervisorActor]:
+def create_supervisor(charter: Charter, watch: WatchPolicy | None) -> type[SupervisorActor]:
     """Make a fleet's Supervisor, on this process's node if it can be. It blocks.
+
+    `watch`: what it does about agents that hang or loop; None: the defaults.
 
     Raises:
         SystemUnavailable: There is a fleet of this name.
     """
     options = Supervisors.options(
-        name=SUPERVISOR, namespace=namespace(fleet), **here(soft=True), **lifetime(service=service)
+        name=SUPERVISOR, namespace=namespace(charter.fleet), **here(soft=True), **lifetime(service=charter.service)
     )
-    with unique(fleet):
-        return cast("type[SupervisorActor]", options.remote(fleet, limit, journal, service, watch))
+    with unique(charter.fleet):
+        return cast("type[SupervisorActor]", options.remote(charter, watch))
 
 
 @contextmanager
@@ -140,6 +142,17 @@ def create_agent(ties: Ties, agent: Agent, seat: Seat, place: Place) -> type[Age
     except ActorAlreadyExistsError:
         reason = f"an earlier life of {seat.name!r} has not ended yet: try again."
         raise SystemUnavailable(system="ray", reason=reason) from None
+
+
+async def made(create: Callable[[], A]) -> A:
+    """Make an actor, in a thread. Whoever is cancelled meanwhile leaves none behind."""
+    making = asyncio.ensure_future(to_thread.run_sync(create))
+    try:
+        return await asyncio.shield(making)
+    except asyncio.CancelledError:
+        with suppress(FleetError, RayError):
+            await kill(await making)
+        raise
 
 
 async def ready(opening: Awaitable[None], name: str) -> None:

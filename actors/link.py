@@ -4,7 +4,7 @@ An agent's process loads this, and nothing of the Supervisor itself.
 """
 
 from abc import ABC, abstractmethod
-from typing import Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 import ray
 
@@ -12,12 +12,14 @@ from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
 from ..protocols.ids import AgentId, Incarnation
 from ..protocols.notices import Notice
+from ..protocols.waits import WaitRefusal, WaitRequest
+from ..runtime.lease import is_latest
 from .channel import CONTROL
 from .journal import JournalActor
 from .replaced import Replaced
 from .tool_server_link import ToolServersDesk
 
-__all__ = ("CHECK_IN", "SETTLE", "AgentsDesk", "AgentsSupervisor", "RayLink")
+__all__ = ("CHECK_IN", "SETTLE", "AgentsDesk", "AgentsSupervisor", "Charter", "RayLink")
 
 CHECK_IN = "checkin"
 SETTLE = "settle"
@@ -52,21 +54,42 @@ class AgentsSupervisor(Protocol):
         ...
 
 
+class WaitsDesk(Protocol):
+    """Who is told of waits for mail."""
+
+    def heard(self, status: AgentStatus) -> None:
+        """Take how an agent is, in any thread."""
+        ...
+
+    async def ask(self, wait: WaitRequest) -> WaitRefusal | None:
+        """Take that a wait begins; gives why nobody would ever end it."""
+        ...
+
+
+class Charter(NamedTuple):
+    """What a Supervisor's actor is made for.
+
+    Attributes:
+        fleet: The fleet's name.
+        limit: The most tokens all agents together may spend; None: no limit.
+        journal: The journal's actor; None: there is none.
+        owner: Names this opening of the fleet; the processes that follow one that died have the same.
+        service: The fleet outlives the process that began it.
+    """
+
+    fleet: str
+    limit: int | None
+    journal: type[JournalActor] | None
+    owner: str
+    service: bool
+
+
 class AgentsDesk(ABC):
     """What agents may ask of the Supervisor. Protocol values travel as the codec's bytes. `SupervisorActor` answers."""
 
-    def __init__(
-        self,
-        fleet: str,
-        limit: int | None,
-        journal: type[JournalActor] | None,
-        service: bool,  # noqa: FBT001  Ray's calls are positional
-    ) -> None:
-        """Keep what `open` needs. `service`: the fleet outlives the process that began it."""
-        self._fleet = fleet
-        self._limit = limit
-        self._journal = journal
-        self._service = service
+    def __init__(self, charter: Charter) -> None:
+        """Keep what `open` needs."""
+        self._charter = charter
 
     @property
     @abstractmethod
@@ -77,9 +100,17 @@ class AgentsDesk(ABC):
             PeerUnreachable: It is still being started; the caller may try again.
         """
 
+    @property
+    @abstractmethod
+    def _waits(self) -> WaitsDesk:
+        """Who is told of waits; raises what `_supervisor` raises."""
+
     @abstractmethod
     async def _written(self) -> None:
-        """Wait until what was asked so far is in the journal, if there is one: no answer goes out before."""
+        """Wait until what was asked so far is in the journal, if there is one: no answer goes out before.
+
+        Who is stopped or paused is told first.
+        """
 
     @ray.method(concurrency_group=CONTROL)  # noqa: B027  that it answers says enough
     async def ping(self) -> None:
@@ -109,8 +140,16 @@ class AgentsDesk(ABC):
     @ray.method(concurrency_group=SETTLE)
     async def report(self, status: bytes, notices: bytes) -> None:
         """Take an `AgentStatus` and the notices that led to it."""
-        self._supervisor.report(decode(status, AgentStatus), decode(notices, tuple[Notice, ...]))
+        said = decode(status, AgentStatus)
+        self._supervisor.report(said, decode(notices, tuple[Notice, ...]))
+        self._waits.heard(said)
         await self._written()
+
+    @ray.method
+    async def wait(self, asked: bytes) -> bytes:
+        """Take a `WaitRequest`; give a `WaitRefusal`, or no bytes at all. It parks while others are asked."""
+        refusal = await self._waits.ask(decode(asked, WaitRequest))
+        return b"" if refusal is None else encode(refusal)
 
     @ray.method(concurrency_group=CONTROL)
     @abstractmethod
@@ -167,6 +206,23 @@ class RayLink:
             FleetError: The Supervisor cannot be reached.
         """
         await self._desk.ask(lambda desk: desk.report.remote(encode(status), encode(notices)))
+
+    async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
+        """Say that a wait for mail begins.
+
+        Raises:
+            FleetError: The Supervisor cannot be reached.
+        """
+        answer = await self._desk.ask(lambda desk: desk.wait.remote(encode(asked)))
+        return decode(answer, WaitRefusal) if answer else None
+
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        """Whether this life is the latest.
+
+        Raises:
+            FleetError: The Supervisor cannot be reached.
+        """
+        return is_latest(await self.find(agent), incarnation)
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
         """The other agents.

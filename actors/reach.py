@@ -1,21 +1,45 @@
-"""The agents' actors as the watch reaches them, from the Supervisor's."""
+"""The watch over Ray: the end that is in every agent's actor, and the way to it from the Supervisor's."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeVar, cast
+from typing import Any, TypeAlias, TypeVar, cast
 
 import ray
 
 from ..protocols.checkin import AgentStatus
-from ..protocols.codec import decode
+from ..protocols.codec import decode, encode
 from ..protocols.ids import AgentId
-from ..runtime.supervision.supervisor import Supervisor
-from .agent import AgentActor
-from .channel import RayPost
+from .channel import CONTROL, RayPost, Receiver
 
-__all__ = ("RayReach",)
+__all__ = ("RayReach", "Watched")
 
 T = TypeVar("T")
+
+Stop: TypeAlias = Callable[[tuple[AgentId, ...], str], tuple[AgentId, ...]]
+"""Puts tombstones on agents, for a reason; gives those that must be told."""
+
+
+class Watched(Receiver):
+    """The agent's end."""
+
+    @ray.method(concurrency_group=CONTROL)
+    async def status(self) -> bytes:
+        """How it is now: an `AgentStatus`."""
+        return encode(self._living.status())
+
+    @ray.method
+    async def beat(self) -> None:
+        """Answer: the work loop is not blocked."""
+
+    @ray.method(concurrency_group=CONTROL)
+    async def cancel(self, reason: str) -> None:
+        """End the run, and nothing else."""
+        self._living.stop(reason, for_good=False)
+
+    @ray.method(concurrency_group=CONTROL)
+    async def stop(self, reason: str) -> None:
+        """Stop for good."""
+        self._living.stop(reason)
 
 
 class RayReach:
@@ -24,10 +48,10 @@ class RayReach:
     Every method but `stop` raises `AgentUnknown`, `ChannelClosed` (it has died) or `PeerUnreachable`.
     """
 
-    def __init__(self, post: RayPost, supervisor: Supervisor, *, service: bool) -> None:
+    def __init__(self, post: RayPost, stop: Stop, *, service: bool) -> None:
         """Keep the ways. `service`: Ray starts another process of an actor that is killed, as of one that dies."""
         self._post = post
-        self._supervisor = supervisor
+        self._stop = stop
         self._service = service
 
     async def status(self, agent: AgentId) -> AgentStatus:
@@ -50,9 +74,9 @@ class RayReach:
 
     async def stop(self, agent: AgentId, reason: str) -> None:
         """Stop it and those under it. The tombstones hold whether they hear of it now or at their next check-in."""
-        named = self._supervisor.stop((agent,), reason)
+        named = self._stop((agent,), reason)
         told = (self._ask(name, lambda actor: actor.stop.remote(reason)) for name in named)
         await asyncio.gather(*told, return_exceptions=True)
 
-    async def _ask(self, agent: AgentId, call: Callable[[type[AgentActor]], Awaitable[T]]) -> T:
-        return await self._post.ask(agent, lambda handle: call(cast("type[AgentActor]", handle)))
+    async def _ask(self, agent: AgentId, call: Callable[[type[Watched]], Awaitable[T]]) -> T:
+        return await self._post.ask(agent, lambda handle: call(cast("type[Watched]", handle)))

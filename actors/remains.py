@@ -2,12 +2,12 @@
 
 import asyncio
 from collections import defaultdict
-from collections.abc import Mapping
-from typing import cast
+from collections.abc import Awaitable, Mapping
+from typing import TypeVar, cast
 
 import ray
 from anyio import to_thread
-from ray.exceptions import ActorDiedError, RayError
+from ray.exceptions import RayError
 from ray.util import list_named_actors
 
 from ..protocols.ids import SUPERVISOR
@@ -16,13 +16,20 @@ from ..runtime.system import DeadFleet
 from .channel import NAMESPACE, namespace
 from .connection import RUNNING, choose, connection
 from .journal import JOURNAL
-from .lifecycle import Actor, end_all
+from .lifecycle import READY_PATIENCE, Actor, end_all
+from .reborn import Reborn
 from .supervisor import SupervisorActor
+from .tool_servers import actor_name as tool_servers_name
 
-__all__ = ("collect", "end_actors", "end_fleet", "fleets")
+__all__ = ("collect", "end_actors", "end_fleet", "fleets", "handle", "spaces")
+
+T = TypeVar("T")
 
 PATIENCE = 5.0
 """Seconds a Supervisor has to say whether its fleet is over. One that does not answer is left alone."""
+
+TOOLS = tool_servers_name("")
+"""What the names of actors begin with that run MCP servers. They are not asked: they never are alone."""
 
 NO_SUPERVISOR = "it has no Supervisor"
 
@@ -73,13 +80,15 @@ async def collect(fleet: str | None, address: str | None, *, remove: bool) -> tu
     await to_thread.run_sync(connection().join, choose(address, RUNNING))
     try:
         there = await to_thread.run_sync(spaces)
-        if fleet is not None and fleet not in there:
+        if fleet is None:
+            verdicts = await asyncio.gather(*(why_dead(name, names) for name, names in there.items()))
+            reasons = dict(zip(there, verdicts, strict=True))
+        elif fleet in there:
+            reasons = {fleet: await why_dead(fleet, there[fleet]) or "it was named"}
+        else:
             known = ", ".join(sorted(there)) or "nothing of any fleet"
             raise SystemUnavailable(system="ray", reason=f"nothing is left of a fleet named {fleet!r}: it has {known}.")
-        reasons = {name: await why_dead(name, there[name]) for name in sorted(there)}
-        if fleet is not None:
-            reasons = {fleet: reasons[fleet] or "it was named"}
-        dead = tuple(DeadFleet(name, reason, there[name]) for name, reason in reasons.items() if reason)
+        dead = tuple(DeadFleet(name, reasons[name], there[name]) for name in sorted(reasons) if reasons[name])
         for each in dead if remove else ():
             await end_fleet(each.name)
     finally:
@@ -88,14 +97,34 @@ async def collect(fleet: str | None, address: str | None, *, remove: bool) -> tu
 
 
 async def why_dead(fleet: str, names: tuple[str, ...]) -> str:
-    """Why a fleet can do nothing more; empty: it can, or does not say."""
+    """Why a service can do nothing more; empty: it can, or does not say, or it is none.
+
+    A fleet that is no service ends with its owner. Without a Supervisor it is being opened or closed, or its owner
+    starts another one.
+    """
     supervisor = await to_thread.run_sync(handle, fleet, SUPERVISOR) if SUPERVISOR in names else None
-    if supervisor is None:
-        return NO_SUPERVISOR
+    if supervisor is not None:
+        over = await answer(cast("type[SupervisorActor]", supervisor).over.remote())
+        if over is not None:
+            return over
+    ages = await asyncio.gather(*(age(fleet, name) for name in names if not name.startswith((SUPERVISOR, TOOLS))))
+    alone = [seconds for seconds in ages if seconds is not None]
+    return NO_SUPERVISOR if alone and min(alone) > READY_PATIENCE else ""
+
+
+async def age(fleet: str, name: str) -> float | None:
+    """For how many seconds the process of a service's actor has lived; None of others, or where it does not say."""
+    there = await to_thread.run_sync(handle, fleet, name)
+    if there is None:
+        return None
+    seconds = await answer(cast("type[Reborn]", there).age.remote())
+    return seconds or None
+
+
+async def answer(asked: Awaitable[T]) -> T | None:
+    """What an actor says; None: it does not, or is dead."""
     try:
         async with asyncio.timeout(PATIENCE):
-            return await cast("type[SupervisorActor]", supervisor).over.remote()
-    except ActorDiedError:
-        return NO_SUPERVISOR
+            return await asked
     except (RayError, TimeoutError):
-        return ""
+        return None

@@ -1,13 +1,18 @@
 """A fleet that runs as a service: its actors outlive the process that begins it."""
 
+import secrets
+from functools import partial
+
 from anyio import to_thread
 
+from ..protocols.ids import SUPERVISOR
 from ..runtime.errors import SystemUnavailable
 from ..runtime.supervision.policy import WatchPolicy
 from .attached import AttachedSystem
-from .journal import JournalActor, JournalPlace
-from .lifecycle import create_journal, create_supervisor, ready
-from .remains import end_fleet, fleets
+from .journal import JournalPlace
+from .lifecycle import Actor, create_journal, create_supervisor, end_all, made, ready
+from .link import Charter
+from .remains import spaces
 from .supervisor import SupervisorActor
 
 __all__ = ("ServiceSystem",)
@@ -38,7 +43,7 @@ class ServiceSystem(AttachedSystem):
         self._journal = journal
         self._watch = watch
 
-    async def _find(self) -> type[SupervisorActor]:
+    async def _obtain(self) -> tuple[str, type[SupervisorActor]]:
         """Begin the fleet.
 
         Raises:
@@ -46,21 +51,34 @@ class ServiceSystem(AttachedSystem):
             JournalUnavailable: The journal cannot be reached.
             JournalInvalid: It is something else, or its records cannot be read.
         """
-        if self.fleet in await to_thread.run_sync(fleets):
-            reason = f"a fleet named {self.fleet!r} runs there already: join it with Fleet.attach({self.fleet!r})."
-            raise SystemUnavailable(system="ray", reason=reason)
-        journal = await to_thread.run_sync(self._create_journal)
+        await to_thread.run_sync(check_free, self.fleet)
+        begun: list[Actor] = []
         try:
+            journal = await made(partial(create_journal, self.fleet, self._journal, create=True, service=True))
+            begun.append(journal)
             await ready(journal.begin.remote(), "journal")
-            supervisor = await to_thread.run_sync(self._create_supervisor, journal)
+            charter = Charter(self.fleet, self._limit, journal, secrets.token_hex(8), service=True)
+            supervisor = await made(partial(create_supervisor, charter, self._watch))
+            begun.append(supervisor)
             await ready(supervisor.open.remote(True), "supervisor")  # noqa: FBT003  Ray's calls are positional
         except BaseException:
-            await end_fleet(self.fleet)
+            await end_all(begun)
             raise
-        return supervisor
+        return self.fleet, supervisor
 
-    def _create_journal(self) -> type[JournalActor]:
-        return create_journal(self.fleet, self._journal, create=True, service=True)
 
-    def _create_supervisor(self, journal: type[JournalActor]) -> type[SupervisorActor]:
-        return create_supervisor(self.fleet, self._limit, journal, self._watch, service=True)
+def check_free(fleet: str) -> None:
+    """See that nothing of a fleet is there. It blocks.
+
+    Raises:
+        SystemUnavailable: It runs, or something is left of it.
+    """
+    names = spaces().get(fleet, ())
+    if SUPERVISOR in names:
+        reason = f"a fleet named {fleet!r} runs there already: join it with Fleet.attach({fleet!r})."
+        raise SystemUnavailable(system="ray", reason=reason)
+    if names:
+        reason = (
+            f"a fleet named {fleet!r} is being opened there, or left; `amrita-fleet gc --fleet {fleet} --yes` ends it."
+        )
+        raise SystemUnavailable(system="ray", reason=reason)

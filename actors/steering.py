@@ -15,6 +15,7 @@ from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from ..runtime.approvals import ApprovalPort
 from ..runtime.control import Controls
+from ..runtime.draining import Drain
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
 from ..runtime.suspension import Stand
@@ -48,12 +49,14 @@ class Steering:
         post: The way to the mailboxes; there once the system is open.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
     """
 
     fleet: str
     post: RayPost
     approvals: ApprovalPort
     control: Controls
+    drain: Drain
     _way: Replaced[type[SupervisorActor]] | None = None
 
     def _reach(self, fleet: str, way: Replaced[type[SupervisorActor]]) -> None:
@@ -65,8 +68,9 @@ class Steering:
 
     def _let_go(self) -> None:
         """Make no more calls: without a connection, a call on a handle would start a new Ray."""
-        self._way = None
-        self.post.close()
+        if self._way is not None:
+            self._way = None
+            self.post.close()
 
     @property
     def _supervisor(self) -> Replaced[type[SupervisorActor]]:

@@ -8,7 +8,7 @@ import ray
 from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode, encode
 from ..protocols.ids import USER, AgentId, Incarnation
-from ..runtime.errors import JournalUnavailable
+from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.supervision.supervisor import Supervisor
 from ..runtime.system import STOP_PATIENCE
 from ..runtime.watching import next_notices
@@ -48,12 +48,12 @@ class SteeringDesk(AgentsDesk):
     @ray.method(concurrency_group=CONTROL)
     async def over(self) -> str:
         """Why a service can do nothing more and nobody needs its actors; empty: it can, or is no service."""
-        return self._why_over if self._service else ""
+        return self._why_over if self._charter.service else ""
 
     @ray.method(concurrency_group=CONTROL)
     async def service(self) -> bool:
         """Whether the fleet outlives the process that began it."""
-        return self._service
+        return self._charter.service
 
     @ray.method(concurrency_group=CONTROL)
     async def statuses(self, fresh: list[bytes]) -> bytes:
@@ -88,7 +88,7 @@ class SteeringDesk(AgentsDesk):
             async with asyncio.timeout(STOP_PATIENCE):
                 await self._written()
         except TimeoutError:
-            raise JournalUnavailable(where=f"of {self._fleet}", reason="it does not answer") from None
+            raise JournalUnavailable(where=f"of {self._charter.fleet}", reason="it does not answer") from None
 
     @ray.method(concurrency_group=WATCH)
     async def notices(self, after: int, wait: float) -> bytes:

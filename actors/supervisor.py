@@ -14,25 +14,32 @@ from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..runtime.clock import SystemClock
-from ..runtime.errors import Fenced, JournalConflict, JournalUnavailable, PeerUnreachable
+from ..runtime.errors import PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
+from ..runtime.journal_errors import Fenced, JournalConflict, JournalUnavailable
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
+from ..runtime.supervision.ownership import check_owner
 from ..runtime.supervision.policy import WatchPolicy
 from ..runtime.supervision.replay import bury_all, perform
+from ..runtime.supervision.state import BEGINNING
 from ..runtime.supervision.succession import next_life
 from ..runtime.supervision.supervisor import Newcomer, Supervisor
+from ..runtime.supervision.wait_desk import WaitDesk
+from ..runtime.supervision.wait_watch import WaitWatch
 from ..runtime.supervision.wording import ENDED
 from ..runtime.watchdog import Watchdog, watch_over
 from .channel import CONTROL, RayPost, namespace
-from .journal import JournalActor, RayJournal
+from .journal import RayJournal
+from .link import Charter
 from .reach import RayReach
 from .reborn import Reborn
 from .replaced import RETRY_PAUSE, give_way
 from .steering_desk import SteeringDesk
 from .tool_server_link import ToolServersDesk
 from .tool_servers import create_tool_servers
+from .waits import RayAgents
 
 __all__ = ("SupervisorActor",)
 
@@ -46,21 +53,16 @@ class SupervisorActor(SteeringDesk, Reborn):
     _watchdog: Watchdog | None = None
     _watching: asyncio.Task[None] | None = None
     _log: JournaledCommands | None = None
+    _watch: WaitWatch | None = None
 
-    def __init__(
-        self,
-        fleet: str,
-        limit: int | None,
-        journal: type[JournalActor] | None,
-        service: bool,  # noqa: FBT001  Ray's calls are positional
-        watch: WatchPolicy | None,
-    ) -> None:
-        """Keep what `open` needs."""
-        super().__init__(fleet, limit, journal, service)
-        self._policy = watch
+    def __init__(self, charter: Charter, policy: WatchPolicy | None) -> None:
+        """Keep what `open` needs. `policy`: what the watch does; None: the defaults."""
+        super().__init__(charter)
+        self._policy = policy
         self._closed = asyncio.Event()
+        self._opening = asyncio.Lock()
         self._failed = ""
-        self._called_again()
+        self._born(service=charter.service)
 
     @property
     def _supervisor(self) -> Supervisor:
@@ -70,8 +72,18 @@ class SupervisorActor(SteeringDesk, Reborn):
             PeerUnreachable: It is still being started; the caller may try again.
         """
         if self._made is None:
-            raise PeerUnreachable(agent=SUPERVISOR, reason=self._failed or "the fleet is being started")
+            raise self._starting()
         return self._made
+
+    @property
+    def _waits(self) -> WaitDesk:
+        """Who is told of waits; raises what `_supervisor` raises."""
+        if self._watch is None:
+            raise self._starting()
+        return self._watch.desk
+
+    def _starting(self) -> PeerUnreachable:
+        return PeerUnreachable(agent=SUPERVISOR, reason=self._failed or "the fleet is being started")
 
     @property
     def _why_over(self) -> str:
@@ -81,16 +93,17 @@ class SupervisorActor(SteeringDesk, Reborn):
 
     async def _again(self) -> None:
         """Go on with the fleet, in a process that Ray started after one that died."""
-        while self._made is None:
-            try:
-                await self._open(first=False)
-            except (PeerUnreachable, JournalUnavailable) as error:
-                log.warning("the fleet %s waits for its journal to go on: %s", self._fleet, error)
-                await asyncio.sleep(RETRY_PAUSE)
-            except FleetError as error:
-                self._failed = f"the fleet cannot go on: {error}"
-                log.exception("the fleet %s cannot go on", self._fleet)
-                return
+        async with self._opening:
+            while self._made is None:
+                try:
+                    await self._open(first=False)
+                except (PeerUnreachable, JournalUnavailable) as error:
+                    log.warning("the fleet %s waits for its journal to go on: %s", self._charter.fleet, error)
+                    await asyncio.sleep(RETRY_PAUSE)
+                except FleetError as error:
+                    self._failed = f"the fleet cannot go on: {error}"
+                    log.exception("the fleet %s cannot go on", self._charter.fleet)
+                    return
 
     @ray.method
     async def open(self, first: bool) -> None:  # noqa: FBT001  Ray's calls are positional
@@ -98,24 +111,30 @@ class SupervisorActor(SteeringDesk, Reborn):
 
         `first`: no process of this fleet's owner had a Supervisor before, so whoever lived then has died with it.
         """
-        await self._open(first=first)
+        async with self._opening:
+            if self._made is None:  # else a further process of this actor has begun by itself meanwhile
+                await self._open(first=first)
 
     async def _open(self, *, first: bool) -> None:
         clock = SystemClock()
-        commands = await self._commands(clock)
+        commands = await self._commands(clock, first=first)
+        state = BEGINNING if commands is None else await commands.open()
         epoch = FIRST if commands is None else commands.epoch
-        post = RayPost(namespace(self._fleet), self._row)
+        fleet, limit = self._charter.fleet, self._charter.limit
+        post = RayPost(namespace(fleet), self._row)
         self._notes = NotePoster(post, clock, epoch)
-        made = Supervisor(fleet=self._fleet, limit=self._limit, now=clock.now, post=self._notes, log=commands)
+        made = Supervisor(fleet=fleet, limit=limit, now=clock.now, post=self._notes, log=commands, state=state)
         if commands is not None:
-            await commands.open(partial(perform, made))
-            if first:
-                bury_all(made, ENDED)
-        reach = RayReach(post, made, service=self._service)
+            commands.begin(partial(perform, made))
+        if first:
+            made.begin(self._charter.owner, limit)
+            bury_all(made, ENDED)
+        self._log, self._watch = commands, WaitWatch(made, RayAgents(post), clock)
+        reach = RayReach(post, made.stop, service=self._charter.service)
         self._watchdog = Watchdog(made, reach, self._notes, clock, self._policy)
-        self._log, self._made = commands, made
-        await self._written()
+        self._made = made  # the last: with it, other groups answer
         self._watching = watch_over(self._watchdog)
+        await self._written()
 
     def _leave(self, asked: CheckIn) -> Directive:
         """Answer a check-in, with the watch beside it."""
@@ -139,11 +158,13 @@ class SupervisorActor(SteeringDesk, Reborn):
         if self._watchdog is not None:
             self._watchdog.settled(settlement)
 
-    async def _commands(self, clock: Clock) -> JournaledCommands | None:
+    async def _commands(self, clock: Clock, *, first: bool) -> JournaledCommands | None:
         """What the journal keeps of the Supervisors before, if there is a journal."""
-        if self._journal is None:
+        if self._charter.journal is None:
             return None
-        log = FleetLog(RayJournal(self._journal, self._fleet), self._fleet)
+        log = FleetLog(RayJournal(self._charter.journal, self._charter.fleet), self._charter.fleet)
+        if not first:
+            await check_owner(log, self._charter.owner)
         return JournaledCommands(await log.ledger(clock), clock)
 
     async def _written(self) -> None:
@@ -158,6 +179,8 @@ class SupervisorActor(SteeringDesk, Reborn):
         self._closed.set()
         if self._watching is not None:
             self._watching.cancel()
+        if self._watch is not None:
+            await self._watch.aclose()
         if self._made is not None:
             await self._notes.aclose()
         if self._log is not None:
@@ -192,7 +215,7 @@ class SupervisorActor(SteeringDesk, Reborn):
     @ray.method(concurrency_group=CONTROL)
     async def tool_servers(self, node: str) -> type[ToolServersDesk]:
         """The actor that runs MCP servers on a node; see `AgentsDesk`."""
-        return await asyncio.to_thread(create_tool_servers, self._fleet, node, service=True)
+        return await asyncio.to_thread(create_tool_servers, self._charter.fleet, node, service=True)
 
     async def _row(self, agent: AgentId) -> AgentStatus:
         return self._supervisor.find(agent)

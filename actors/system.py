@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import os
+import secrets
 from math import inf
 from pathlib import Path
 
@@ -12,9 +13,12 @@ from ray.exceptions import RayError
 from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode
 from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
-from ..runtime.errors import JournalUnavailable, NameTaken, SystemUnavailable
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
+from ..protocols.outcome import Ending, Outcome
+from ..runtime.errors import ChannelClosed, FleetClosed, NameTaken, SystemUnavailable
 from ..runtime.host import Seat
+from ..runtime.journal_errors import JournalUnavailable
+from ..runtime.life_end import CLOSED
 from ..runtime.ports import Journal
 from ..runtime.supervision.policy import WatchPolicy
 from ..runtime.supervision.supervisor import Newcomer
@@ -23,9 +27,11 @@ from ..runtime.system import SpawnOrder
 from .agent import AgentActor
 from .attached import AttachedSystem
 from .connection import LOCAL, choose, connection
+from .draining import RayDrain
 from .journal import JOURNAL, JournalActor, JournalPlace, journal_place
 from .keeping import Kept
 from .lifecycle import create_agent, create_journal, create_supervisor, death_of, end_all, kill, ready
+from .link import Charter
 from .node_servers import NodeServers
 from .placement import Place
 from .remains import collect
@@ -38,6 +44,9 @@ from .ties import Ties
 __all__ = ("RaySystem", "attach_system", "collect", "open_system")
 
 log = logging.getLogger(__name__)
+
+ENDED_ELSEWHERE = "it was ended by another process"
+"""Why an agent is dead whose process closed without its owner having asked for that."""
 
 
 class RaySystem(Spawning):
@@ -91,9 +100,10 @@ class RaySystem(Spawning):
             await to_thread.run_sync(connection().leave)
             raise
         self._reach(self.fleet, self._desk.way)
+        self.drain = self._drain = RayDrain(self._actors, self._desk.way)
         self._opened = True
 
-    async def close(self, *, for_good: bool = False) -> None:  # noqa: ARG002  it always is
+    async def close(self) -> None:
         """End every agent, the Supervisor, the journal, and Ray if it was started for this. Safe to call twice."""
         if not self._opened:
             return
@@ -122,7 +132,22 @@ class RaySystem(Spawning):
                 self._let_go()
                 await to_thread.run_sync(connection().leave)
 
+    async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
+        """Wait for the end of a run; see `System`.
+
+        An agent that was killed, because a tool blocked it when the fleet was closed, cannot say how its run ended.
+        """
+        opened = self._opened
+        try:
+            return await super().outcome(agent, run)
+        except ChannelClosed:
+            if not opened or self._opened or self._journal is not None:
+                raise
+            return Outcome(run, agent, Ending.STOPPED, "", reason=CLOSED)
+
     async def _bring_to_life(self, seat: Seat, order: SpawnOrder, place: Place) -> None:
+        if self._drain.begun:
+            raise FleetClosed(fleet=self.fleet, stage="closed")
         actor = await self._make(seat, order, place)
         await ready(self._begin(seat, order, actor), seat.name)
         if self._journal is not None:
@@ -164,8 +189,11 @@ class RaySystem(Spawning):
     async def _watch(self, seat: Seat, actor: type[AgentActor]) -> None:
         """Wait for the agent's death, tell the Supervisor, and begin the next life if there is to be one."""
         reason = await death_of(actor, seat.name)
-        if reason is not None and self._actors.pop(seat, None) is not None:
-            await self._bury(seat, reason)
+        if self._actors.pop(seat, None) is None:
+            return
+        if reason is None:  # `close` would have cancelled this: somebody else wants it to be over
+            self._orders.pop(seat.name, None)
+        await self._bury(seat, reason or ENDED_ELSEWHERE)
 
     def _watch_ended(self, watch: "asyncio.Task[None]") -> None:
         self._watches.discard(watch)
@@ -192,6 +220,8 @@ class RaySystem(Spawning):
 
     async def _revive(self, seat: Seat, order: SpawnOrder) -> None:
         """Begin the next life, on any node that has room for it; waits until there is one."""
+        if self._drain.begun:  # it is begun when the fleet is opened again
+            return
         where = await self._room(seat.name)
         life = await self._admit_again(seat, order)
         following = Seat(order.name, life, order.parent)
@@ -255,9 +285,11 @@ def kept_supervisor(
     fleet: str, limit: int | None, journal: Kept[type[JournalActor]] | None, watch: WatchPolicy | None
 ) -> Kept[type[SupervisorActor]]:
     """A fleet's Supervisor."""
+    owner = secrets.token_hex(8)
 
     def create(_: bool) -> type[SupervisorActor]:  # noqa: FBT001
-        return create_supervisor(fleet, limit, None if journal is None else journal.way.handle, watch)
+        there = None if journal is None else journal.way.handle
+        return create_supervisor(Charter(fleet, limit, there, owner, service=False), watch)
 
     return Kept(SUPERVISOR, fleet, create, lambda actor, first: actor.open.remote(first))
 

@@ -13,8 +13,8 @@ from ..protocols.codec import decode
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..runtime.clock import SystemClock
 from ..runtime.errors import PeerUnreachable
-from ..runtime.host import Surroundings
 from ..runtime.journal.fleet_log import FleetLog
+from ..runtime.surroundings import Surroundings
 from .channel import RayPost, namespace
 from .journal import JournalActor, RayJournal
 from .link import AgentsDesk, RayLink
@@ -54,6 +54,10 @@ class Ties(NamedTuple):
         ended = decode(await asked(way, lambda desk: desk.find.remote(agent)), AgentStatus).incarnation
         return await asked(way, lambda desk: desk.next_life.remote(agent, ended, os.getpid()))
 
+    async def stopped(self, agent: AgentId) -> str:
+        """Why an agent may do nothing more, in whichever life; empty: it may."""
+        return decode(await asked(self.supervisor, lambda desk: desk.find.remote(agent)), AgentStatus).stopped
+
     async def tool_servers(self) -> type[ToolServersDesk]:
         """The actor that runs MCP servers on this process's node."""
         node = ray.get_runtime_context().get_node_id()
@@ -63,7 +67,8 @@ class Ties(NamedTuple):
         """The ports of a host, in this process."""
         link = RayLink(self.supervisor)
         log = None if self.journal is None else FleetLog(RayJournal(self.journal, self.fleet), self.fleet)
-        return Surroundings(link, RayPost(namespace(self.fleet), link.find), SystemClock(), log, give_way)
+        post = RayPost(namespace(self.fleet), link.find)
+        return Surroundings(link, post, SystemClock(), log, give_way, leased=self.journal is not None)
 
 
 async def asked(way: Replaced[type[AgentsDesk]], call: Callable[[type[AgentsDesk]], Awaitable[T]]) -> T:

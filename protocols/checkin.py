@@ -1,15 +1,21 @@
 """What an agent asks the Supervisor before each model call, and what it is told."""
 
 from dataclasses import dataclass
+from enum import StrEnum
+from http import HTTPStatus
 from typing import TypeAlias
 
+from .errors import ProviderBusy, ProviderError, ProviderOverloaded
 from .ids import AgentId, Incarnation, RunId
 
 __all__ = (
     "DEAD",
+    "ENDED",
+    "NOT_YET",
     "RESTARTING",
     "STOPPED",
     "AgentStatus",
+    "AttemptResult",
     "CheckIn",
     "Directive",
     "EndStep",
@@ -28,6 +34,52 @@ STOPPED = "stopped"
 """Phases that only the Supervisor gives: a life is over, with or without another that is about to begin; it may not go
 on."""
 
+ENDED = "its process ended"
+"""Why agents of an earlier process are dead, which lived when that ended."""
+
+NOT_YET = "it is not spawned again yet"
+"""Why one of those cannot be handed its mail now."""
+
+FAULTS = frozenset({
+    HTTPStatus.REQUEST_TIMEOUT,
+    HTTPStatus.CONFLICT,
+    HTTPStatus.TOO_EARLY,
+    HTTPStatus.INTERNAL_SERVER_ERROR,
+    HTTPStatus.BAD_GATEWAY,
+    HTTPStatus.GATEWAY_TIMEOUT,
+})  # fmt: skip
+"""Statuses that tell of one request only, unless the provider says when to come again."""
+
+
+class AttemptResult(StrEnum):
+    """How an attempt went, as far as that says something of what the provider can take."""
+
+    UNKNOWN = "unknown"
+    """Nobody said, or it was not made after all."""
+    OK = "ok"
+    BUSY = "busy"
+    """Too many requests or tokens for now (429)."""
+    OVERLOADED = "overloaded"
+    """The provider itself has too much to do (529, 503)."""
+    FAILED = "failed"
+    """Something else, which says nothing of other calls."""
+
+    @property
+    def throttled(self) -> bool:
+        """Other calls under the same provider key had better wait too."""
+        return self in {AttemptResult.BUSY, AttemptResult.OVERLOADED}
+
+    @classmethod
+    def of(cls, error: ProviderError) -> "AttemptResult":
+        """How an attempt went that ended with this error."""
+        match error:
+            case ProviderBusy():
+                return cls.BUSY
+            case ProviderOverloaded() if error.after is not None or error.status not in FAULTS:
+                return cls.OVERLOADED
+            case _:
+                return cls.FAILED
+
 
 @dataclass(frozen=True, slots=True)
 class CheckIn:
@@ -40,7 +92,7 @@ class CheckIn:
         step: Steps of the agent's life so far.
         phase: The agent's phase, as `Phase` spells it.
         attempt: Number of the attempt, rising over the incarnation's life; with agent and incarnation it names the
-            reservation.
+            reservation. One that was told to wait is asked for again under its number, by which it keeps its turn.
         provider: The provider key whose limits are shared.
         bound: The most tokens the request can be counted as.
         output: The most output tokens wanted.
@@ -78,6 +130,8 @@ class Settlement:
         reservation: The id the grant carried.
         tokens: Prompt and completion together; None: unknown, which counts as all that was reserved.
         estimated: `tokens` is an estimate, not the provider's count.
+        result: How it went.
+        after: Seconds the provider asked to wait, where it had too much to do and said so.
     """
 
     agent: AgentId
@@ -85,6 +139,8 @@ class Settlement:
     reservation: str
     tokens: int | None
     estimated: bool = False
+    result: AttemptResult = AttemptResult.UNKNOWN
+    after: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,10 +191,14 @@ class Stop:
 
 @dataclass(frozen=True, slots=True)
 class Wait:
-    """Ask again in `after` seconds: tokens are held by calls in flight, or the Supervisor is away."""
+    """Ask again in `after` seconds: tokens are held by calls in flight, or the Supervisor is away.
+
+    One that is `queued` waits for its turn at the provider. That always comes, so such a wait has no end of its own.
+    """
 
     after: float
     reason: str
+    queued: bool = False
 
 
 Directive: TypeAlias = Proceed | EndStep | WindDown | Pause | Stop | Wait
@@ -157,6 +217,7 @@ class AgentStatus:
         tokens: Tokens settled.
         limit: The agent's own token limit; None: none.
         note: Why it is as it is, in words.
+        runs: Runs that were accepted and have not ended, in order: the one under way, then those that wait.
         tools: The tools in which it is now; those that wait for a person are none of them.
     """
 
@@ -175,4 +236,16 @@ class AgentStatus:
     parent: AgentId | None = None
     pid: int = 0
     note: str = ""
+
+    @property
+    def stopped(self) -> str:
+        """Why it may do nothing more, in whichever life; empty: it may, or is dead."""
+        return self.note if self.phase == STOPPED else ""
+
+    runs: tuple[RunId, ...] = ()
     tools: tuple[str, ...] = ()
+
+    @property
+    def awaits_spawn(self) -> bool:
+        """Whether it lived in an earlier process and is not spawned again yet: what is for it waits at its senders."""
+        return self.phase == DEAD and self.note == ENDED

@@ -10,7 +10,7 @@ import typing
 from collections import abc
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, fields, is_dataclass
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from functools import cache
 from typing import Any, Literal, TypeVar, cast
 
@@ -35,6 +35,8 @@ VERDICTS: dict[str | None, Verdict] = {None: None} | {refusal.value: refusal for
 TAG = "$"
 FIELDS = "__dataclass_fields__"
 SMALLEST, LARGEST = -(2**63), 2**64 - 1
+PLAIN = frozenset({str, bytes, float, bool, type(None)})
+"""What msgpack takes as it is; whole numbers are looked at."""
 T = TypeVar("T")
 Reader = Callable[[Any], Any]
 
@@ -48,28 +50,45 @@ def encode(value: object) -> bytes:
         SecretRefused: The value holds a `Secret`.
         TypeError: The value holds something that is not plain data.
     """
-    return HEAD + msgpack.packb(plain(value, "value"), unicode_errors="surrogatepass")
+    try:
+        packed = plain(value)
+    except (SecretRefused, TypeError):
+        packed = plain(value, "value")  # once more, for the path
+    return HEAD + msgpack.packb(packed, unicode_errors="surrogatepass")
 
 
-def plain(value: object, where: str) -> object:
-    """The value as msgpack's own types; `where` is the attribute path for errors."""
+def plain(value: object, where: str = "") -> object:
+    """The value as msgpack's own types.
+
+    Args:
+        value: What is to be encoded.
+        where: The attribute path, for errors; empty: nobody wants to know, for paths cost more than all the rest.
+
+    Raises:
+        SecretRefused: It holds a `Secret`.
+        TypeError: It holds something that is not plain data.
+    """
+    kind = type(value)
+    if kind in PLAIN or (kind is int and SMALLEST <= cast("int", value) <= LARGEST):
+        return value
     match value:
+        case tuple() | list():
+            sequence = cast("tuple[object, ...]", value)
+            return [plain(item, where and f"{where}[{index}]") for index, item in enumerate(sequence)]
         case StrEnum():
             return value.value
         case int() if not SMALLEST <= value <= LARGEST:
             raise TypeError(f"{where} is a whole number of more than 64 bits, which msgpack cannot hold.")
-        case None | bool() | int() | float() | str() | bytes():
+        case int() | float() | str() | bytes():
             return value
         case Secret():
             raise SecretRefused(where=where)
         case Mapping():
             items = cast("Mapping[str, object]", value).items()
-            return {key: plain(item, f"{where}.{key}") for key, item in items}
-        case tuple() | list():
-            sequence = cast("tuple[object, ...]", value)
-            return [plain(item, f"{where}[{index}]") for index, item in enumerate(sequence)]
+            return {key: plain(item, where and f"{where}.{key}") for key, item in items}
         case _ if is_dataclass(value) and not isinstance(value, type):
-            body = {f.name: plain(getattr(value, f.name), f"{where}.{f.name}") for f in fields(value)}
+            parts = {f.name: getattr(value, f.name) for f in fields(value)}
+            body = {name: plain(part, where and f"{where}.{name}") for name, part in parts.items()}
             return {TAG: type(value).__name__, **body}
         case _:
             raise TypeError(f"{where} is a {type(value).__name__}, which is not plain data.")
@@ -166,6 +185,8 @@ def class_reader(expected: Any) -> Reader:
         return dataclass_reader(expected)
     if issubclass(expected, StrEnum):
         return cast("Reader", expected)
+    if issubclass(expected, IntEnum):
+        return lambda value: expected(checked(value, int))
     if "_fields" in vars(expected):
         return tuple_reader(expected)
     if expected in {str, int, float, bool, bytes, dict}:

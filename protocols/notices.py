@@ -35,7 +35,8 @@ class Notice:
         run: The run, where there is one.
         step: Steps of the agent's life so far.
         data: The facts, as plain data.
-        number: Place in the fleet's log, from 1 without gaps; 0 until the log numbered it.
+        number: Place in the fleet's log, from 1 without gaps. On its way there: its place among what the agent's life
+            reports, rising from 1, by which one that comes twice counts once; 0 of what nobody sends twice.
         at: Unix seconds.
     """
 

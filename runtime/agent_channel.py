@@ -1,6 +1,5 @@
-"""An agent's way to its peers, as its tools see it."""
+"""An agent's way to its peers."""
 
-from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TypeAlias
@@ -31,11 +30,7 @@ class Seat:
 
 
 class AgentChannel:
-    """The channel as the agent's tools see it.
-
-    Attributes:
-        written_to: How many messages went to each agent.
-    """
+    """The channel of one agent; its tools see it through a `CallChannel`."""
 
     def __init__(self, seat: Seat, sender: Sender, post: PostOffice, link: SupervisorLink, tell: Tell) -> None:
         """Keep the ends; `tell` tells the watchers."""
@@ -44,8 +39,12 @@ class AgentChannel:
         self._sender = sender
         self._post = post
         self._link = link
-        self.written_to: Counter[AgentId] = Counter()
         self._recipients: dict[MessageId, AgentId] = {}
+
+    @property
+    def outgoing(self) -> int:
+        """Messages that have been neither accepted nor refused; any thread may ask."""
+        return self._sender.outgoing
 
     async def send(
         self,
@@ -54,10 +53,10 @@ class AgentChannel:
         reply_to: str = "",
         message: MessageId | None = None,
         kind: Kind = Kind.PEER,
+        hops: int = 0,
     ) -> Receipt:
-        """Send one message and wait until it is accepted or refused; watchers see which."""
-        self.written_to[recipient] += 1
-        receipt = await self._sender.send(recipient, body, reply_to=reply_to, message=message, kind=kind)
+        """Send one message and wait until it is accepted or refused; watchers see which. `hops`: answers to answers."""
+        receipt = await self._sender.send(recipient, body, reply_to=reply_to, message=message, kind=kind, hops=hops)
         self._recipients[receipt.id] = recipient
         if len(self._recipients) > KEPT_RECIPIENTS:
             del self._recipients[next(iter(self._recipients))]

@@ -7,7 +7,7 @@ last draft, whose pieces are used again, and the last count, which makes the nex
 import logging
 from dataclasses import dataclass
 
-from ..protocols.checkin import CheckIn, Directive, Grant, Proceed, Settlement, Stop, Wait
+from ..protocols.checkin import AttemptResult, CheckIn, Directive, Grant, Proceed, Settlement, Stop, Wait
 from ..protocols.errors import FleetError, ProviderError
 from ..protocols.ids import AgentId, Incarnation
 from ..protocols.messages import Reply, Turn
@@ -25,7 +25,8 @@ __all__ = ("Caller", "Model")
 log = logging.getLogger(__name__)
 
 UNREACHABLE_TRIES = 30
-"""Check-ins that may fail in a row before the run is stopped: without a Supervisor nothing new is begun."""
+"""Check-ins that may fail in a row before the run is stopped: without a Supervisor nothing new is begun. An agent that
+has a lease stands still before it comes to that, and waits for the next Supervisor."""
 
 UNREACHABLE_PAUSE = 1.0
 """Seconds between them."""
@@ -93,6 +94,7 @@ class Caller:
         self._prepared: dict[str, Prepared] = {}
         self._attempt = 0
         self._lost = False
+        self._told = False
         self._unreachable = 0
         self._held: set[str] = set()
         self._unsettled: dict[str, Settlement] = {}
@@ -105,9 +107,11 @@ class Caller:
         turns = request(state, doing, tools, self._last_input)
         draft = model.write(turns, () if aside else tools, aside=aside)
         # A check-in whose answer was lost may have reserved: asked under the same number, it is the same reservation.
-        # One that is still unanswered is another matter: its grant will be declined, so this one needs its own number.
+        # One that was told to wait has its turn under its number. One that is still unanswered is another matter: its
+        # grant will be declined, so this one needs its own number.
         again, self._lost = self._lost, False
-        self._attempt += not again
+        told, self._told = self._told, False
+        self._attempt += not (again or told)
         output = min(output, model.output)
         asked = CheckIn(
             agent=self._agent,
@@ -127,11 +131,13 @@ class Caller:
             await self.settle_rest()
             directive = await self._link.check_in(asked)
         except FleetError as error:
-            self._lost = True
+            self._lost = asked.attempt == self._attempt
             return self._without_supervisor(error)
         self._unreachable = 0
         if isinstance(directive, Proceed):
             self._prepared[directive.grant.reservation] = Prepared(model, draft, aside)
+        elif isinstance(directive, Wait):  # so nothing is reserved
+            self._told = asked.attempt == self._attempt
         elif again:
             self._unsettled[asked.reservation] = self._nothing(asked.reservation)  # the lost one may have reserved
         return directive
@@ -165,20 +171,21 @@ class Caller:
         """
         asked = self._prepared.pop(grant.reservation)
         tokens: int | None = 0
-        estimated = True
+        estimated, result, after = True, AttemptResult.UNKNOWN, None
         self._held.discard(grant.reservation)
         try:
             if grant.after > 0:
                 await clock.sleep(grant.after)
             tokens = None
             reply = await asked.model.provider.call(asked.draft, grant.output, watch)
-            tokens, estimated = reply.usage.total, reply.usage.estimated
+            tokens, estimated, result = reply.usage.total, reply.usage.estimated, AttemptResult.OK
         except ProviderError as error:
             tokens = None if error.billed else 0
+            result, after = AttemptResult.of(error), error.after
             raise
         finally:
             self._unsettled[grant.reservation] = Settlement(
-                self._agent, self._incarnation, grant.reservation, tokens, estimated
+                self._agent, self._incarnation, grant.reservation, tokens, estimated, result, after
             )
         if not (estimated or asked.aside):
             asked.model.counted = Counted(asked.draft.head, asked.draft.fragments, reply.usage.prompt)

@@ -113,7 +113,8 @@ class LLMConfig(Strict):
         memory_strategy: `"compact"` summarises what is old, and leaves it out where no summary can be had; with
             `"none"` the history only grows.
         max_retries: Further attempts after a model call that failed but may succeed later.
-        retry_base: Seconds before the first further attempt, doubled for each one after it.
+        retry_base: Seconds before the first further attempt, doubled for each one after it. Where the provider is busy
+            there are none: then all agents wait for their turn.
         retry_cap: Seconds before a further attempt at most.
     """
 

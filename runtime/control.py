@@ -7,16 +7,13 @@ from typing import Protocol
 
 from ..protocols.ids import AgentId, RunId
 from .errors import PeerUnreachable
-from .run_suspensions import RunSuspensions
+from .run_suspensions import POINTS, RunSuspensions
 from .stream_errors import SuspensionRefused
 from .suspension import Stand, SuspendRequest
 
-__all__ = ("POINTS", "AgentControl", "Control", "Controls", "Relay")
+__all__ = ("AgentControl", "Control", "Controls", "Relay")
 
 log = logging.getLogger(__name__)
-
-POINTS = ("boundary", "model", "tool")
-"""The points of an agent: a Step begins; leave for a model call is about to be asked for; a call is about to run."""
 
 
 class AgentControl(Protocol):

@@ -7,27 +7,22 @@ of its own under the effect's `op`; an answer whose op is no longer awaited is l
 import asyncio
 import logging
 from collections import deque
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Protocol, TypeAlias, assert_never
+from typing import TypeAlias, assert_never
 
-from ..protocols.checkin import Grant, Proceed, Stop
-from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, MessageId, RunId
-from ..protocols.mail import Envelope
-from ..protocols.messages import Json, Reply
+from ..protocols.checkin import AttemptResult, Grant, Proceed, Stop
+from ..protocols.errors import FleetError, ProviderError
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
+from ..protocols.mail import Envelope, Kind
+from ..protocols.messages import Reply
 from ..protocols.notices import Notice, NoticeType
-from ..protocols.outcome import Outcome
-from ..protocols.providers.base import ToolSchema, Watcher
-from .caller import Caller
+from ..protocols.providers.base import ToolSchema
+from ..protocols.waits import WaitRequest
+from .call_channel import CallChannel
+from .driver_ports import Ports
 from .heartbeat import Heartbeat
-from .hook_chain import HookChain
 from .hooks import AddNote, EndRun, LimitReached, StepBegun, StepEnded
-from .inbox import Inbox
 from .op_tasks import OpTasks
-from .ports import Channel, Clock
-from .recorder import Recorder
-from .run_suspensions import RunSuspensions
+from .run_suspensions import BOUNDARY, MODEL, TOOL
 from .step.advance import advance
 from .step.effects import (
     AskApproval,
@@ -59,64 +54,20 @@ from .step.events import (
     TimerFired,
     ToolEnded,
     ToolHeld,
+    WaitEnded,
 )
 from .step.phases import Mail, Op, Purpose, WaitFor, Waiting, WindingDown
 from .step.state import AgentState
 from .tools.digest import digest
 from .tools.output import ToolContext
-from .tools.registry import Toolbox
 from .tools.update_step import UPDATE_STEP_TOOL
-from .workbench import Held, Workbench
+from .workbench import Held
 
-__all__ = ("AnswerReader", "Driver", "Ports")
+__all__ = ("Driver",)
 
 log = logging.getLogger(__name__)
 
 Slow: TypeAlias = TakeMail | LookForMail | AskLeave | CallModel | RunTool | StartTimer | StartDeadline | WaitForMail
-
-
-class AnswerReader(Protocol):
-    """Reads a typed answer."""
-
-    def read(self, text: str) -> tuple[Json, str]:
-        """The validated value as plain data and no flaw; or no value, and what the model must correct."""
-        ...
-
-
-@dataclass(frozen=True)
-class Ports:
-    """What a driver acts through.
-
-    Attributes:
-        workbench: Runs tool calls.
-        hooks: What the user's own code has to say at Steps and limits.
-        suspensions: Where somebody may have a run stand still.
-        random: A number in [0, 1).
-        notify: Takes each notice, in order.
-        consume: Takes messages out of the mailbox, for the run and the Step that read them.
-        finish: Takes each outcome, at least once.
-        settled: Called when the agent has become idle, or may have mail to be woken by.
-        output: Reads an answer that must be of a type; None: any text will do.
-        recorder: Writes down what happens before what follows from it is done; None: nobody does.
-        watch: Takes pieces of answers while they are streamed; None: nobody looks.
-    """
-
-    caller: Caller
-    toolbox: Toolbox
-    workbench: Workbench
-    hooks: HookChain
-    suspensions: RunSuspensions
-    inbox: Inbox
-    channel: Channel
-    clock: Clock
-    random: Callable[[], float]
-    notify: Callable[[Notice], None]
-    consume: Callable[[tuple[MessageId, ...], RunId, int], None]
-    finish: Callable[[Outcome], None]
-    settled: Callable[[], None]
-    output: AnswerReader | None = None
-    recorder: Recorder | None = None
-    watch: Watcher | None = None
 
 
 class Driver:
@@ -125,12 +76,14 @@ class Driver:
     Attributes:
         state: The core's state; a frozen value, so any thread may read it.
         since: Unix seconds when its phase began.
+        until: Unix seconds when its wait for mail ends; 0 as long as it has none.
     """
 
     def __init__(self, state: AgentState, incarnation: Incarnation, ports: Ports) -> None:
         """Begin with a state; nothing happens before `run`."""
         self.state = state
         self.since = ports.clock.now()
+        self.until = 0.0
         self._incarnation = incarnation
         self._ports = ports
         self._events: deque[Event] = deque()
@@ -145,13 +98,18 @@ class Driver:
 
     @property
     def busy(self) -> bool:
-        """Events wait to be applied."""
+        """Events wait to be applied, or what follows from one to be done."""
         return bool(self._events)
+
+    @property
+    def mail_wanted(self) -> bool:
+        """The agent waits for mail that is there; any thread may ask."""
+        doing = self.state.doing
+        return isinstance(doing, Waiting) and self._wanted(doing.wait)
 
     def mail_came(self) -> None:
         """Look whether the mail that came is waited for."""
-        doing = self.state.doing
-        if isinstance(doing, Waiting) and self._wanted(doing.wait):
+        if self.mail_wanted:
             self.feed(MailArrived())
 
     async def run(self) -> None:
@@ -165,7 +123,8 @@ class Driver:
                 await self._new.wait()
                 self._new.clear()
                 while self._events:
-                    await self._apply(self._events.popleft())
+                    await self._apply(self._events[0])
+                    self._events.popleft()
                 if self._bug is not None:
                     raise self._bug
                 self._ports.settled()
@@ -178,7 +137,7 @@ class Driver:
         before, moved = self.state.phase, advance(self.state, event)
         self.state, effects = moved
         if self.state.phase is not before:
-            self.since = self._ports.clock.now()
+            self.since, self.until = self._ports.clock.now(), 0.0
         if self._ports.recorder is not None:
             self._ports.recorder.happened(event, moved)
         for effect in effects:
@@ -249,8 +208,8 @@ class Driver:
 
     @property
     def _asked(self) -> bool:
-        """Whether somebody asked this run to stand still."""
-        return self._ports.suspensions.asked(self.state.current.id)
+        """Whether there is a reason to stand still."""
+        return self._ports.points.asked(self.state.current.id)
 
     def _mail(self, size: int) -> tuple[Mail, ...]:
         return tuple(as_mail(envelope) for envelope in self._ports.inbox.take(size))
@@ -258,7 +217,7 @@ class Driver:
     async def _enter(self, effect: TakeMail, state: AgentState) -> None:
         """A boundary at which somebody may have the agent stand, and hooks have a say."""
         ports, run = self._ports, state.current
-        await ports.suspensions.point(run.id, "boundary")
+        await ports.points.point(run.id, BOUNDARY)
         begins = StepBegun(agent=state.agent, run=run.id, step=state.step, node=run.node or "")
         said = await ports.hooks.before_step(begins)
         notes = (said.text,) if isinstance(said, AddNote) else ()
@@ -276,7 +235,19 @@ class Driver:
         if self._wanted(wait):
             self.feed(MailArrived())
         else:
+            self.until = self._ports.clock.now() + wait.seconds
             self._tasks.start(op, self._sleep(wait.seconds, TimerFired(op)))
+            self._tasks.start_whole(self._register(op, wait, self.state))
+
+    async def _register(self, op: Op, wait: WaitFor, state: AgentState) -> None:
+        """Ask whether the wait may begin; it does so meanwhile, for it has an end anyway if nobody answers."""
+        try:
+            refusal = await self._ports.wait(WaitRequest(state.agent, self._incarnation, state.step, op, wait.senders))
+        except FleetError as error:
+            log.info("%s waits, and the Supervisor does not know: %s", state.agent, error)
+            return
+        if refusal is not None:
+            self.feed(WaitEnded(op, refusal.cause, refusal.why, refusal.agents))
 
     def _wanted(self, wait: WaitFor) -> bool:
         """Mail of those waited for is there; notes of the runtime always count, they may say that nobody will write."""
@@ -293,7 +264,7 @@ class Driver:
 
     async def _before_leave(self, effect: AskLeave, state: AgentState) -> None:
         """What comes before leave is asked for: somebody may have the agent stand, and a hook may extend a limit."""
-        await self._ports.suspensions.point(state.current.id, "model")
+        await self._ports.points.point(state.current.id, MODEL)
         doing = effect.doing
         if effect.first and isinstance(doing, WindingDown) and doing.limit is not None:
             reached = LimitReached(
@@ -322,9 +293,7 @@ class Driver:
         try:
             reply = await caller.call(effect.grant, self._ports.clock, self._ports.watch)
         except FleetError as error:
-            jitter = self._ports.random()
-            after = getattr(error, "after", None)
-            self.feed(ModelFailed(effect.op, type(error).__name__, str(error), error.retryable, after, jitter))
+            self.feed(failed(effect.op, error, self._ports.random()))
         except Exception as error:  # a provider's bug is a failed call, not the end of the agent
             log.exception("a model call of %s raised", self.state.agent)
             self.feed(ModelFailed(effect.op, type(error).__name__, f"{type(error).__name__}: {error}", retryable=False))
@@ -349,16 +318,19 @@ class Driver:
 
     async def _run_tool(self, effect: RunTool, state: AgentState) -> None:
         ports, op = self._ports, effect.op
-        await ports.suspensions.point(state.current.id, "tool")
+        await ports.points.point(state.current.id, TOOL)
+        channel = CallChannel(ports.channel, state.hops_after)
         heartbeat = Heartbeat(ports.clock, lambda text: self._notify(beaten(effect, text)))
         run, step = state.current.id, state.step
-        context = ToolContext(state.agent, self._incarnation, run, step, effect.key, ports.channel, heartbeat)
+        context = ToolContext(state.agent, self._incarnation, run, step, effect.key, channel, heartbeat)
         output = await ports.workbench.run(effect.call, context, approved=effect.approved)
         if isinstance(output, Held):
             self.feed(ToolHeld(op, output.reason, output.arguments))
             return
         wait = None if output.wait is None else WaitFor(output.wait.senders, output.wait.seconds)
-        self.feed(ToolEnded(op, output.content, digest(output.content), output.failed, wait, ports.inbox.waits()))
+        leaves = ports.inbox.waits() or ports.points.draining  # mail ends a Step after the round, and so does a drain
+        said = output.content
+        self.feed(ToolEnded(op, said, digest(said), output.failed, wait, leaves, channel.wrote))
 
     async def _sleep(self, seconds: float, event: Event) -> None:
         await self._ports.clock.sleep(seconds)
@@ -375,6 +347,15 @@ def beaten(effect: RunTool, text: str) -> Notify:
     return Notify(NoticeType.TOOL, "progress", f"{name}: {text[:200]}", {"tool": name, "call": effect.key})
 
 
+def failed(op: Op, error: FleetError, jitter: float) -> ModelFailed:
+    """A failed call as the core sees it."""
+    after, throttled = None, False
+    if isinstance(error, ProviderError):
+        after, throttled = error.after, AttemptResult.of(error).throttled
+    return ModelFailed(op, type(error).__name__, str(error), error.retryable, after, jitter, throttled)
+
+
 def as_mail(envelope: Envelope) -> Mail:
     """A message as the core sees it."""
-    return Mail(envelope.id, AgentId(envelope.sender), envelope.body, envelope.reply_to)
+    question = envelope.kind is Kind.QUESTION
+    return Mail(envelope.id, AgentId(envelope.sender), envelope.body, envelope.reply_to, envelope.hops, question)

@@ -8,7 +8,7 @@ from ..protocols.mail import Envelope, Refusal
 from ..protocols.messages import Json
 from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Ending, Outcome
-from .errors import Fenced, JournalUnavailable
+from .journal_errors import Fenced, JournalUnavailable
 from .life_log import LifeLog
 from .run_queue import RunQueue
 from .step.state import AgentState, Run

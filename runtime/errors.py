@@ -24,13 +24,9 @@ FleetError                       protocols/errors.py
     ├── AnswerInvalid (TypeError) something that cannot be a person's answer
     ├── ArgumentInvalid (TypeError) something else than what an argument is
     ├── NumberInvalid (ValueError) a number with which nothing can be done
-    ├── Fenced                   a newer life has the stream
-    ├── JournalConflict          a number of a stream that is taken, or comes too early
-    ├── JournalUnavailable       the journal does not answer now
-    ├── JournalInvalid           no journal, or not one for us
-    ├── RecordInvalid            a record of a stream that cannot be read, or be so
     ├── Unpicklable (TypeError)  something that cannot go to another process
     ├── SystemUnavailable        Ray could not be started or reached
+    ├── (of journals)            runtime/journal_errors.py
     └── (of streams)             runtime/stream_errors.py
 """
 
@@ -43,14 +39,10 @@ __all__ = (
     "ArgumentInvalid",
     "ChannelClosed",
     "ConfigMissing",
-    "Fenced",
     "FleetClosed",
     "HistoryInvalid",
     "HookFailed",
     "InvalidMove",
-    "JournalConflict",
-    "JournalInvalid",
-    "JournalUnavailable",
     "NameInvalid",
     "NameTaken",
     "NamesInvalid",
@@ -58,7 +50,6 @@ __all__ = (
     "PeerUnreachable",
     "PlanInvalid",
     "QueueFull",
-    "RecordInvalid",
     "RunError",
     "RunUnknown",
     "SelfAddressed",
@@ -309,66 +300,6 @@ class ToolServerFailed(RunError):
         """Keep the facts."""
         super().__init__(f"The MCP server {server!r} cannot be used: {reason}.")
         self.server = server
-        self.reason = reason
-
-
-class Fenced(RunError):
-    """The life `incarnation` may not write to the `stream`: it belongs to `newest`; 0: it was never opened."""
-
-    def __init__(self, *, stream: str, incarnation: int, newest: int) -> None:
-        """Keep the facts."""
-        newer = f"the life {newest} of its owner has it; this life is over"
-        fault = newer if newest > incarnation else "this life has not opened it; open it first"
-        super().__init__(f"The life {incarnation} may not write to the stream {stream!r}: {fault}.")
-        self.stream = stream
-        self.incarnation = incarnation
-        self.newest = newest
-
-
-class JournalConflict(RunError):
-    """A bug: the `stream`, whose newest record is `last`, cannot take this one as `number`. Nothing was written."""
-
-    def __init__(self, *, stream: str, number: int, last: int) -> None:
-        """Keep the facts."""
-        fault = f"has something else as number {number}" if number <= last else f"ends at {last}, so {number} is early"
-        causes = "this is a bug in Amrita Fleet, or the journal is an old copy"
-        super().__init__(f"The stream {stream!r} {fault}; {causes}.")
-        self.stream = stream
-        self.number = number
-        self.last = last
-
-
-class JournalUnavailable(RunError):
-    """The journal at `where` does not answer now, because of `reason`; the same call may be made again."""
-
-    retryable = True
-
-    def __init__(self, *, where: str, reason: str) -> None:
-        """Keep the facts."""
-        super().__init__(f"The journal {where} cannot be used now: {reason.rstrip('.')}. Runs go on when it can.")
-        self.where = where
-        self.reason = reason
-
-
-class JournalInvalid(RunError):
-    """What is at `where` is no journal, or not one for us, because of `reason`."""
-
-    def __init__(self, *, where: str, reason: str) -> None:
-        """Keep the facts."""
-        super().__init__(f"{where} cannot be the journal: {reason.rstrip('.')}.")
-        self.where = where
-        self.reason = reason
-
-
-class RecordInvalid(RunError):
-    """Record `number` of the `stream` is not what this program would have written, because of `reason`."""
-
-    def __init__(self, *, stream: str, number: int, reason: str) -> None:
-        """Keep the facts."""
-        advice = "Go on with the version and the description of the agent that wrote it, or drop the stream"
-        super().__init__(f"Record {number} of the stream {stream!r} cannot be used: {reason.rstrip('.')}. {advice}.")
-        self.stream = stream
-        self.number = number
         self.reason = reason
 
 

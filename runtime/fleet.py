@@ -1,20 +1,24 @@
 """A fleet of agents: spawn, run, message, watch, stop."""
 
+import asyncio
 import secrets
 from collections.abc import Iterable
+from functools import cached_property
 from pathlib import Path
 from types import TracebackType
 from typing import Literal, NoReturn, Self
 
 from ..protocols.ids import AgentId
 from .agent import Agent, TokenLimit, limit_of
+from .closing import DRAIN_GRACE, Closing, patiently
 from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
-from .given import check_fleet_name, check_kind, check_text
+from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .ports import Journal
 from .supervision.policy import WatchPolicy
 from .supervision.roster import check_name
-from .system import Progress, SpawnOrder, join_system, load_system
+from .system import Joined, Progress, SpawnOrder, join_system, load_system
+from .termination import termination
 
 __all__ = ("AgentRef", "Fleet", "Helm")
 
@@ -26,9 +30,16 @@ def unheard(_ready: int, _ordered: int) -> None:
 class Fleet(Helm):
     """Agents that share a Supervisor, a token limit and a name space.
 
-    Use it as `async with Fleet(...) as fleet:`; leaving ends every agent, but not a service's. On Ray (the
-    default) it starts a local cluster, or joins the one that `RAY_ADDRESS` or `address` names.
+    Use it as `async with Fleet(...) as fleet:`; leaving lets every agent go on to its next boundary, then ends it, but
+    not a service's. On Ray (the default) it starts a local cluster, or joins the one that `RAY_ADDRESS` or `address`
+    names.
+
+    In the main thread SIGTERM cancels the task that entered it, as Ctrl-C does, unless the program handles that signal
+    itself; once that task is over, the process ends by the signal. A fleet that goes on is left out of this.
     """
+
+    _owned = False
+    _terminable: asyncio.Task[object] | None = None
 
     def __init__(  # noqa: PLR0913  what a fleet can be told apart by
         self,
@@ -67,6 +78,7 @@ class Fleet(Helm):
         name = name or f"fleet-{secrets.token_hex(3)}"
         made = load_system(system, name, tokens_of(limit), address, journal, service=service, watch=watch)
         super().__init__(name, made)
+        self._owned = not service
 
     @classmethod
     def attach(cls, name: str | None = None, *, address: str | None = None) -> Self:
@@ -102,7 +114,13 @@ class Fleet(Helm):
         """
         if self._stage != "new":
             raise FleetClosed(fleet=self.name, stage=self._stage)
-        await self._made.open()
+        self._terminable = termination().watch() if self._owned else None
+        try:
+            await self._made.open()
+            termination().renew()
+        except BaseException:
+            termination().release(self._terminable)
+            raise
         self._stage = "open"
         self.name = self.name or self._made.fleet
         return self
@@ -110,31 +128,69 @@ class Fleet(Helm):
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """End everything."""
-        await self.close()
+        """Close it, as `close` does, whatever was raised inside; a cancellation that came from there is the first."""
+        await self._close(DRAIN_GRACE, cancelled=isinstance(error, asyncio.CancelledError))
 
-    async def close(self) -> None:
-        """End every agent and what was started for them, or let go of a fleet that goes on. Safe to call twice."""
-        if self._stage == "open":
-            await self._let_go()
-            await self._made.close()
+    async def close(self, grace: float = DRAIN_GRACE) -> None:
+        """Let agents go on to their next boundary, then end them and what was started for them.
 
-    async def end(self) -> None:
-        """End the fleet, also a service.
+        Nothing new begins meanwhile. With a journal, what is unfinished goes on when the fleet is opened again; without
+        one its runs end with the outcome `stopped`. Agents that are idle, wait for mail or a person, are paused or
+        suspended are not waited for; who reaches no boundary in time is cut off in mid-Step, which `agent.undrained`
+        tells of. Who is cancelled while he waits has the agents drain all the same; a second time ends them at once.
+
+        Safe to call twice, and while another call waits: then each waits for its own grace, and the shortest counts.
+
+        Args:
+            grace: Seconds that agents have; 0: they end at once.
+
+        Raises:
+            NumberInvalid: The grace is no number of seconds from 0.
+        """
+        check_grace(grace)
+        await self._close(grace)
+
+    async def _close(self, grace: float, *, cancelled: bool = False) -> None:
+        if self._stage != "new":
+            self._stage = "closed"
+            try:
+                await self._closing.run(grace, cancelled=cancelled)
+            finally:
+                watching, self._terminable = self._terminable, None
+                termination().release(watching)
+
+    async def end(self, grace: float = DRAIN_GRACE) -> None:
+        """Close the fleet; a service is ended by this, as `close` ends all others.
+
+        Who is cancelled while he waits has the fleet end all the same, as with `close`.
+
+        Args:
+            grace: Seconds that agents have to reach their next boundary.
 
         Raises:
             FleetClosed: It is not open.
+            NumberInvalid: The grace is no number of seconds from 0.
             SystemUnavailable: It ends with the process that began it.
         """
-        system = self._system
-        await system.close(for_good=True)
-        await self._let_go()
+        check_grace(grace)
+        cuts = 0
+        if isinstance(self._system, Joined):
+            taking_over = asyncio.create_task(self._system.end_on_close())
+            cuts = await patiently(taking_over, cuts, most=None)
+            taking_over.result()
+        await self._close(0 if cuts > 1 else grace, cancelled=cuts > 0)
+        if cuts:
+            raise asyncio.CancelledError
 
-    async def _let_go(self) -> None:
-        self._stage = "closed"
+    @cached_property
+    def _closing(self) -> Closing:
+        return Closing(self._made.drain, self._end)
+
+    async def _end(self) -> None:
         await self._bridges.aclose()
         if self._sender is not None:
             await self._sender.aclose()
+        await self._made.close()
 
     async def spawn(
         self,

@@ -2,9 +2,9 @@
 
 from typing import TypeGuard
 
-from .errors import ArgumentInvalid, TaskInvalid
+from .errors import ArgumentInvalid, NumberInvalid, TaskInvalid
 
-__all__ = ("check_fleet_name", "check_kind", "check_task", "check_text", "is_duration", "text_flaw")
+__all__ = ("check_fleet_name", "check_grace", "check_kind", "check_task", "check_text", "is_duration", "text_flaw")
 
 NAME_LENGTH = 64
 """Characters of a fleet's name."""
@@ -37,6 +37,17 @@ def is_duration(given: object) -> TypeGuard[float]:
         return float(given) > 0  # nan is not
     except OverflowError:
         return False
+
+
+def check_grace(given: object) -> None:
+    """Refuse what is no time to wait before something ends.
+
+    Raises:
+        NumberInvalid: It is no number of seconds from 0.
+    """
+    if given != 0 and not is_duration(given):
+        reason = "it is a number of seconds, and 0 ends everything at once"
+        raise NumberInvalid(name="grace", given=repr(given), reason=reason)
 
 
 def check_task(task: object, time_limit: object, said: tuple[object, ...] = ()) -> None:

@@ -1,5 +1,6 @@
 """What is done with a fleet that runs, by the process that began it or by another one."""
 
+import asyncio
 from collections.abc import AsyncIterator, Callable
 from functools import partial
 from typing import Literal
@@ -84,6 +85,7 @@ class Helm:
         self.approvals = Approvals(lambda: self._system.approvals)
         self._made = made
         self._bridges = StreamBridges()
+        self._admitting = asyncio.Lock()
 
     @property
     def _system(self) -> System:
@@ -184,11 +186,17 @@ class Helm:
             ArgumentInvalid: The message is no text, or one that nothing can carry.
             ChannelClosed: It is dead.
         """
-        name, system = name_of(agent), self._system
+        name, _ = name_of(agent), self._system
         check_text("body", body)
-        if self._sender is None:
-            self._sender = Sender(USER, await system.admit_user(), system.post, SystemClock())
-        return await self._sender.send(name, body)
+        return await (await self._sending()).send(name, body)
+
+    async def _sending(self) -> Sender:
+        """The one sender of this process: mail of two lives at once would look like copies to the mailboxes."""
+        async with self._admitting:
+            if self._sender is None:
+                life = await self._system.admit_user()
+                self._sender = Sender(USER, life, self._system.post, SystemClock())  # unless it was closed meanwhile
+            return self._sender
 
     async def receipt(self, receipt: Receipt) -> Receipt:
         """What became of a message since `receipt` was given; the same where the recipient no longer remembers it.

@@ -7,37 +7,42 @@ The life of a host:
 3. `deliver`, `status`, `receipt`, `stop`, `pause` and `resume` may come from any thread, also while a tool blocks the
    work loop: they touch only what a lock guards, and reach the loop by `call_soon_threadsafe`.
 4. `start` queues a run, `outcome` waits for its end. One run at a time; mail wakes an idle agent.
-5. `stop` closes the mailbox at once, then ends the run. `close` ends everything.
+5. `stop` closes the mailbox at once, then ends the run. `drain` has it stand at its next boundary. `close` ends
+   everything.
 """
 
 import asyncio
-import logging
 import os
 import random
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Mapping
+from functools import partial
 
 from ..protocols.approval import Approval
 from ..protocols.checkin import AgentStatus
-from ..protocols.errors import FleetError
 from ..protocols.ids import MessageId, RunId
 from ..protocols.mail import Receipt, Refusal
+from ..protocols.messages import Json
 from ..protocols.notices import Notice, NoticeType
-from ..protocols.outcome import Ending, Limit, Outcome
+from ..protocols.outcome import Limit, Outcome
 from .agent import Agent
 from .agent_channel import AgentChannel, Seat
+from .agent_waits import AgentWaits
 from .approvals import PendingApprovals, awaits_person, held_calls
 from .caller import Caller, Model
 from .control import Control
-from .driver import Driver, Ports
+from .draining import under_way
+from .driver import Driver
+from .driver_ports import Ports
 from .endings import Endings
-from .errors import ChannelClosed, Fenced, JournalUnavailable, PeerUnreachable, QueueFull
+from .errors import ChannelClosed, PeerUnreachable, QueueFull
 from .given import check_task
 from .hook_chain import HookChain
 from .inbox import Inbox
-from .journal.fleet_log import FleetLog
+from .journal_errors import Fenced
+from .lease import Lease
+from .life_end import LifeEnd
 from .life_log import LifeLog
-from .ports import Clock, PostOffice, SupervisorLink
+from .points import Points
 from .questions import Questions
 from .reporter import Reporter
 from .run_queue import RunQueue
@@ -46,49 +51,23 @@ from .sender import Sender
 from .step.events import Asked, Event, PauseAsked, Resumed, Stopped, Woken
 from .step.phases import Phase
 from .step.state import AgentState
+from .surroundings import Surroundings
 from .suspension import Stand
 from .tools.builtin import BUILTIN
 from .tools.executor import Executor
 from .tools.registry import Toolbox
 from .tools.tool import Tool
 from .whole import WholeWork
+from .work_loop import WorkLoop
 from .workbench import Workbench
 
 __all__ = ("AgentHost", "Seat", "Surroundings")
 
-log = logging.getLogger(__name__)
-
 QUEUE = 64
 """Runs that may wait for their turn."""
 
-CLOSED = "the fleet is closed"
-LEFT = "the fleet is closed; what is unfinished goes on when it is opened again"
-
 SPENT = (Limit.TOKENS, Limit.FLEET_TOKENS)
 """Limits after which an agent can make no more model calls."""
-
-
-def stay(_: str) -> None:
-    """Nothing follows from the end of a life: its process has others."""
-
-
-@dataclass(frozen=True)
-class Surroundings:
-    """What a system gives its hosts.
-
-    Attributes:
-        link: The way to the Supervisor.
-        post: The way to other agents.
-        clock: Time.
-        log: Where what happens to agents is written, and from where an earlier life is gone on with; None: nowhere.
-        superseded: Told, in the work loop, that a newer life of an agent has begun, and why that is known.
-    """
-
-    link: SupervisorLink
-    post: PostOffice
-    clock: Clock
-    log: FleetLog | None = None
-    superseded: Callable[[str], None] = stay
 
 
 class AgentHost:
@@ -97,6 +76,7 @@ class AgentHost:
     Attributes:
         approvals: The calls that wait for a person, from any thread.
         control: Has it stand still at a point, from the work loop.
+        waits: How it stands, and the end of its waits for mail, from any thread.
     """
 
     def __init__(self, agent: Agent, seat: Seat, around: Surroundings, tools: tuple[Tool, ...] = ()) -> None:
@@ -105,44 +85,66 @@ class AgentHost:
         self._seat = seat
         self._around = around
         self._clock = clock = around.clock
-        self._loop: asyncio.AbstractEventLoop | None = None
+        self._loop = WorkLoop()
         self._driving: asyncio.Task[None] | None = None
+        self._turned = asyncio.Event()
         self._work = WholeWork()
         self._runs = RunQueue(seat.name, seat.incarnation)
-        self._closed = ""
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
-        self._log = self._life_log(around.log)
+        self._log = LifeLog.of(around.log, seat.name, seat.incarnation, self._inbox, clock)
         self._reporter = Reporter(around.link, clock, self.status)
         self._sender = Sender(seat.name, seat.incarnation, around.post, clock, agent.config.mail.send_timeout)
         self._channel = AgentChannel(seat, self._sender, around.post, around.link, self.tell)
         self._questions = Questions(self._channel)
-        models = tuple(Model.of(preset) for preset in (agent.preset, *agent.fallbacks))
-        self._caller = Caller(seat.name, seat.incarnation, models, around.link, agent.config.wind_down.input_bytes)
+        self._suspensions = RunSuspensions(self._runs.lives)
+        self._lease = self._take_lease() if around.leased else None
+        self._points = Points(self._suspensions, self._lease, self._turned.set)
+        self._caller = self._model_caller()
         state = AgentState.begin(seat.name, agent.rules)
         self._driver = Driver(state, seat.incarnation, self._ports(tools))
-        self._endings = Endings(self._runs, self._log, lambda: self._driver.state, self._reporter.add)
+        self._end = self._life_end()
         self.control = Control(self._suspensions)
         self.approvals = PendingApprovals(self._held, self._feed)
+        self.waits = AgentWaits(self._driver, self._feed, self.status, self._questions, self._begins)
         if agent.config.mail.on_mail == "refuse":
             self._inbox.close(Refusal.CLOSED)
 
-    def _life_log(self, log: FleetLog | None) -> LifeLog | None:
-        seat = self._seat
-        return None if log is None else LifeLog(log, seat.name, seat.incarnation, self._inbox, self._clock)
+    def _model_caller(self) -> Caller:
+        agent, seat = self._agent, self._seat
+        models = tuple(Model.of(preset) for preset in (agent.preset, *agent.fallbacks))
+        return Caller(seat.name, seat.incarnation, models, self._around.link, agent.config.wind_down.input_bytes)
+
+    def _take_lease(self) -> Lease:
+        seat, link = self._seat, self._around.link
+        renew = partial(link.renew, seat.name, seat.incarnation)
+        return Lease(seat.name, renew, self._clock, lambda: self._end.overtaken(seat.incarnation), self._back)
+
+    def _life_end(self) -> LifeEnd:
+        endings = Endings(self._runs, self._log, lambda: self._driver.state, self._reporter.add)
+        return LifeEnd(
+            self._seat.name,
+            self._loop,
+            self._inbox,
+            self._runs,
+            self._suspensions,
+            endings,
+            self._log,
+            self._around.superseded,
+        )
 
     def _ports(self, extra: tuple[Tool, ...]) -> Ports:
         agent, config = self._agent, self._agent.config
         toolbox = Toolbox((*agent.tools, *extra, *BUILTIN), config)
         hooks = HookChain(agent.hooks, self.tell)
-        self._suspensions = RunSuspensions(self._runs.lives)
         return Ports(
             caller=self._caller,
             toolbox=toolbox,
             workbench=Workbench(toolbox, Executor(output_bytes=config.output_bytes), hooks),
             hooks=hooks,
-            suspensions=self._suspensions,
+            points=self._points,
             inbox=self._inbox,
             channel=self._channel,
+            wait=self._around.link.wait,
             clock=self._clock,
             random=random.random,
             notify=self._reporter.add,
@@ -153,18 +155,25 @@ class AgentHost:
             recorder=None if self._log is None else self._log.recorder,
         )
 
-    async def open(self) -> None:
+    async def open(self, stopped: str = "") -> None:
         """Begin to live in the running loop, or go on where an earlier life ended.
+
+        `stopped`: why the agent may do nothing more, in whichever life; empty: it may.
 
         Raises:
             Fenced: A newer life of the agent has begun.
             JournalUnavailable: The journal cannot be reached.
             RecordInvalid: What is written of an earlier life cannot be read.
         """
-        self._loop = asyncio.get_running_loop()
+        self._loop.bind()
         await self._restore()
-        self._driving = self._loop.create_task(self._driver.run())
-        self._driving.add_done_callback(self._driver_ended)
+        if stopped:
+            self.stop(stopped)
+        self._driving = asyncio.create_task(self._driver.run())
+        self._driving.add_done_callback(self._end.driver_ended)
+        self._driving.add_done_callback(lambda _: self._turned.set())
+        if self._lease is not None:
+            self._lease.open()
         self.tell(NoticeType.AGENT, "ready", f"ready (pid {os.getpid()})")
         await self._reporter.flush()
         self._look_at_mail()  # what came before there was a loop to wake
@@ -191,8 +200,7 @@ class AgentHost:
         try:
             return await self._log.deliver(batch)
         except Fenced as error:
-            if self._loop is not None:
-                self._loop.call_soon_threadsafe(self._give_way, error)
+            self._loop.soon(self._end.give_way, error)
             raise PeerUnreachable(agent=self._seat.name, reason=str(error)) from error
 
     def receipt(self, message: MessageId) -> Receipt | None:
@@ -207,7 +215,7 @@ class AgentHost:
         return AgentStatus(
             agent=self._seat.name,
             incarnation=self._seat.incarnation,
-            phase="stopped" if over or (self._closed and state.phase is Phase.IDLE) else state.phase,
+            phase="stopped" if over or (self._end.reason and state.phase is Phase.IDLE) else state.phase,
             since=self._driver.since,
             run=state.run.id if state.run and not over else None,
             step=state.step,
@@ -219,6 +227,7 @@ class AgentHost:
             pid=os.getpid(),
             note=self._note,
             tools=state.tools,
+            runs=() if over else self._runs.open,
         )
 
     @property
@@ -226,8 +235,8 @@ class AgentHost:
         """Why it is as it is, for people."""
         waits = self._log.recorder.note if self._log else ""
         state = self._driver.state
-        stands = self._suspensions.note(state.run.id) if state.run else ""
-        return self._closed or waits or stands or awaits_person(state)
+        stands = self._points.note(state.run.id if state.run else None)
+        return self._end.reason or waits or stands or awaits_person(state) or self.waits.note
 
     async def start(
         self, task: str, time_limit: float | None = None, said: tuple[str, ...] = (), stand: Stand | None = None
@@ -242,8 +251,8 @@ class AgentHost:
             JournalUnavailable: The fleet was closed meanwhile; whether the run was accepted is unknown.
         """
         check_task(task, time_limit, said)
-        if self._closed:
-            raise ChannelClosed(agent=self._seat.name, reason=self._closed)
+        if self._end.reason:
+            raise ChannelClosed(agent=self._seat.name, reason=self._end.reason)
         if len(self._runs) >= QUEUE:
             raise QueueFull(agent=self._seat.name, limit=QUEUE)
         limit = self._agent.run_timeout if time_limit is None else time_limit
@@ -259,8 +268,8 @@ class AgentHost:
             try:
                 await self._log.queued(asked)
             except Fenced as error:
-                self._give_way(error)
-                raise PeerUnreachable(agent=self._seat.name, reason=self._closed) from error
+                self._end.give_way(error)
+                raise PeerUnreachable(agent=self._seat.name, reason=self._end.reason) from error
         self._runs.put(asked)
         self._settled()
         return asked.run
@@ -273,32 +282,40 @@ class AgentHost:
         """
         return await self._runs.outcome(run)
 
-    def stop(self, reason: str) -> None:
-        """Stop for good, from any thread: mail is refused from now on, the run ends."""
-        self._shut(Refusal.STOPPED, reason)
+    def stop(self, reason: str, *, for_good: bool = True) -> None:
+        """End the run, from any thread; and unless that is all, refuse mail and runs from now on."""
+        if for_good:
+            self._end.shut(Refusal.STOPPED, reason)
         self._feed(Stopped(reason))
 
-    def cancel(self, reason: str) -> None:
-        """End the run, from any thread, and nothing else."""
-        self._feed(Stopped(reason))
+    def pause(self, reason: str | None) -> None:
+        """Pause at the next boundary, from any thread; without a reason, go on."""
+        self._feed(Resumed() if reason is None else PauseAsked(reason))
 
-    def pause(self, reason: str) -> None:
-        """Pause at the next boundary, from any thread."""
-        self._feed(PauseAsked(reason))
+    async def drain(self) -> None:
+        """Begin nothing new in this life, and wait until nothing is under way that ends by itself.
 
-    def resume(self) -> None:
-        """Go on, from any thread."""
-        self._feed(Resumed())
+        The agent then stands at a boundary, or waits for mail, a person, or its Supervisor. A run that was asked for
+        waits for the next life, or for `close`.
+        """
+        self._points.drain()
+        while not self._rests:
+            self._turned.clear()
+            await self._turned.wait()
+
+    def undrain(self) -> None:
+        """Go on after a drain that no end has followed; in the work loop."""
+        self._points.undrain()
+        self._look_at_mail()
 
     async def close(self) -> None:
         """End everything: the driver, the sender, the provider's connections.
 
         With a journal nothing is ended for good: runs and mail are the next life's.
         """
-        if self._log is None:
-            self._shut(Refusal.CLOSED, CLOSED)
-        else:
-            await self._leave(self._log)
+        await self._end.close()
+        if self._lease is not None:
+            await self._lease.aclose()
         if self._driving is not None:
             self._driving.cancel()
             await asyncio.gather(self._driving, return_exceptions=True)
@@ -307,12 +324,21 @@ class AgentHost:
         await self._caller.aclose()
         await self._reporter.aclose()
 
-    def tell(self, kind: NoticeType, extra: str, text: str, data: dict[str, str] | None = None) -> None:
+    def tell(self, kind: NoticeType, extra: str, text: str, data: Mapping[str, Json] | None = None) -> None:
         """Send a notice of the host's own."""
         state = self._driver.state
         run = state.run.id if state.run else None
         now = self._clock.now()
         self._reporter.add(Notice(kind, extra, self._seat.name, text, run, state.step, dict(data or {}), at=now))
+
+    @property
+    def _rests(self) -> bool:
+        over = self._driving is None or self._driving.done()
+        return over or (not self._driver.busy and under_way(self._driver.state.doing) <= self._points.standing)
+
+    def _back(self, away: float) -> None:
+        text = f"goes on: it was cut off from the Supervisor for {away:.0f} s"
+        self.tell(NoticeType.AGENT, "cut_off", text, {"seconds": round(away, 1)})
 
     def _held(self) -> tuple[Approval, ...]:
         """The calls that wait for a person; none when nobody drives them any more."""
@@ -320,12 +346,10 @@ class AgentHost:
         return () if over else held_calls(self._driver.state, self._driver.since)
 
     def _feed(self, event: Event) -> None:
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._driver.feed, event)
+        self._loop.soon(self._driver.feed, event)
 
     def _mail_came(self) -> None:
-        if self._loop is not None and not self._loop.is_closed():
-            self._loop.call_soon_threadsafe(self._look_at_mail)
+        self._loop.soon(self._look_at_mail)
 
     def _look_at_mail(self) -> None:
         self._driver.mail_came()
@@ -333,67 +357,32 @@ class AgentHost:
 
     def _settled(self) -> None:
         """Begin what waits, when the agent is idle: the next run of the queue, or one that mail wakes."""
+        self._turned.set()
+        if self._points.draining:
+            return
         if self._driver.state.phase is not Phase.IDLE or self._driver.busy:
             return
         if (asked := self._runs.next()) is not None:
             self._driver.feed(asked)
-        elif not self._closed and self._agent.config.mail.on_mail == "wake" and self._inbox.wakes():
+        elif self._begins():
             run = self._runs.new_id()
             self._runs.expect(run)
             self._driver.feed(Woken(run, self._agent.run_timeout))
 
+    def _begins(self) -> bool:
+        """Whether a run waits for its turn, or mail that begins one."""
+        wakes = not self._end.reason and self._agent.config.mail.on_mail == "wake"
+        return len(self._runs) > 0 or (wakes and self._inbox.wakes())
+
     def _consume(self, ids: tuple[MessageId, ...], run: RunId, step: int) -> None:
         """Take out of the mailbox what a run has read."""
-        self._questions.read(self._inbox.consume(ids, run, step))
+        self._inbox.consume(ids, run, step)
         if self._log is not None:
             self._log.consumed(ids, run, step)
 
     def _finish(self, outcome: Outcome) -> None:
         self._suspensions.over(outcome.run)
         self._runs.finish(outcome)
-        self._questions.answer(outcome)
+        self._questions.answer(outcome, self._driver.state.current.questions)
         if outcome.limit in SPENT:
-            self._shut(Refusal.LIMIT, outcome.reason)
-
-    def _shut(self, refusal: Refusal, reason: str) -> None:
-        """Refuse mail from now on; what was accepted and never consumed becomes dead letters."""
-        if self._closed:
-            return
-        self._closed = reason
-        dead = self._inbox.close(refusal)
-        if self._loop is None or self._loop.is_closed():
-            return
-        self._loop.call_soon_threadsafe(self._endings.waiting, dead, refusal, reason)
-        self._loop.call_soon_threadsafe(self._suspensions.close, reason)
-
-    async def _leave(self, log: LifeLog) -> None:
-        """Leave what is unfinished to the next life; what was ended for good is written first, if it can be."""
-        await self._endings.written()
-        self._hand_over(log, ChannelClosed(agent=self._seat.name, reason=LEFT), self._closed or CLOSED)
-
-    def _driver_ended(self, task: "asyncio.Task[None]") -> None:
-        """A driver that ended by itself met a bug: its run is over, and nobody waits for ever."""
-        error = None if task.cancelled() else task.exception()
-        if isinstance(error, Fenced):
-            self._give_way(error)
-            return
-        if self._closed and isinstance(error, JournalUnavailable):  # it waited there when its life ended
-            return
-        reason = f"{type(error).__name__}: {error}" if error else CLOSED
-        if error is not None:
-            log.error("the driver of %s failed", self._seat.name, exc_info=error)
-            self._shut(Refusal.CLOSED, reason)
-        for run in self._runs.unfinished():
-            self._endings.run(run, Ending.FAILED if error else Ending.STOPPED, reason)
-
-    def _give_way(self, error: Fenced) -> None:
-        """Another life has begun: it has this one's runs and mail, and this one does and says nothing more."""
-        if self._log is not None:
-            self._hand_over(self._log, PeerUnreachable(agent=self._seat.name, reason=str(error)), str(error))
-        self._around.superseded(str(error))
-
-    def _hand_over(self, log: LifeLog, error: FleetError, reason: str) -> None:
-        self._closed = reason
-        log.close(reason)
-        self._suspensions.close(reason)
-        self._runs.give_up(error)
+            self._end.shut(Refusal.LIMIT, outcome.reason)

@@ -6,7 +6,7 @@ from threading import Lock
 
 from ..protocols.codec import decode_batch, encode_verdicts
 from ..protocols.ids import AgentId, MessageId, RunId
-from ..protocols.mail import Envelope, Receipt, ReceiptState, Refusal, Verdict
+from ..protocols.mail import Envelope, Receipt, Refusal, Verdict
 from .config import MailConfig
 from .mail.mailbox import Mailbox
 from .ports import Clock
@@ -38,13 +38,10 @@ class Inbox:
     def accept(self, batch: tuple[Envelope, ...]) -> tuple[tuple[Verdict, ...], tuple[Envelope, ...]]:
         """Judge a batch, and wake nobody; gives the verdicts, and what was not there before."""
         with self._lock:
-            waited = {envelope.id for envelope in batch if self._waits(envelope)}
-            verdicts = self._mailbox.accept(batch, self._clock.now())
-            return verdicts, tuple(each for each in batch if each.id not in waited and self._waits(each))
-
-    def _waits(self, envelope: Envelope) -> bool:
-        receipt = self._mailbox.receipt(envelope.id)
-        return receipt is not None and receipt.state is ReceiptState.ACCEPTED
+            mailbox = self._mailbox
+            before = mailbox.accepted
+            verdicts = mailbox.accept(batch, self._clock.now())
+            return verdicts, mailbox.newest(mailbox.accepted - before)
 
     def wake(self) -> None:
         """Have the agent look at its mail."""
@@ -74,7 +71,7 @@ class Inbox:
     def wakes(self) -> bool:
         """Whether mail waits that wakes an idle agent."""
         with self._lock:
-            return self._mailbox.has_waking
+            return self._mailbox.has(notes=False)
 
     def receipt(self, message: MessageId) -> Receipt | None:
         """What became of a message; None when it is not remembered."""

@@ -1,12 +1,14 @@
 """What is written of one life of an agent: what happens to it, and what its mailbox accepts."""
 
 from collections.abc import Iterable
+from typing import Self
 
 from ..protocols.ids import AgentId, Incarnation, MessageId, RunId
 from ..protocols.mail import Envelope, Refusal
-from .errors import JournalUnavailable, PeerUnreachable
+from .errors import PeerUnreachable
 from .inbox import Inbox
 from .journal.fleet_log import FleetLog
+from .journal_errors import JournalUnavailable
 from .mail_log import MailLog
 from .ports import Clock
 from .recorder import Recorder
@@ -30,6 +32,13 @@ class LifeLog:
         self._over = "it does not live yet"
         self._mail = MailLog(inbox, log.mail(agent, incarnation, clock))
         self.recorder = Recorder(log.agent(agent, incarnation, clock), clock, self._mail.lacks)
+
+    @classmethod
+    def of(
+        cls, log: FleetLog | None, agent: AgentId, incarnation: Incarnation, inbox: Inbox, clock: Clock
+    ) -> Self | None:
+        """The log of a life; None where the fleet has none."""
+        return None if log is None else cls(log, agent, incarnation, inbox, clock)
 
     async def open(self, rules: Rules) -> Past:
         """Claim both streams, have the mailbox be as an earlier life left it, and give what the agent was.

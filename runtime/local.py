@@ -3,11 +3,11 @@
 import asyncio
 import logging
 import os
+import secrets
 from functools import partial
 from pathlib import Path
 
 from ..protocols.checkin import AgentStatus
-from ..protocols.errors import FleetError
 from ..protocols.ids import USER, AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
@@ -16,19 +16,24 @@ from .approvals import ApprovalPort
 from .clock import SystemClock
 from .config import adopt_config
 from .control import Controls
-from .errors import ChannelClosed, JournalUnavailable
+from .draining import Drain
+from .errors import FleetClosed
 from .host import AgentHost, Seat, Surroundings
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
+from .journal_errors import JournalUnavailable
+from .local_succession import LocalSuccession
 from .local_watch import LocalReach, WatchedLink
-from .local_ways import LocalApprovals, LocalPost
+from .local_ways import LocalAgents, LocalApprovals, LocalDrain, LocalPost, one_owner
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
 from .supervision.policy import WatchPolicy
 from .supervision.replay import bury_all, perform
+from .supervision.state import BEGINNING
 from .supervision.supervisor import Newcomer, Supervisor
+from .supervision.wait_watch import WaitWatch
 from .supervision.wording import ENDED, UNSPAWNED
 from .suspension import Stand
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
@@ -49,10 +54,12 @@ class LocalSystem:
         fleet: The fleet's name.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        drain: Has all agents go on to their next boundary; there once the system is open.
     """
 
     approvals: ApprovalPort
     control: Controls
+    drain: Drain
 
     def __init__(
         self,
@@ -81,10 +88,8 @@ class LocalSystem:
         self._owned = journal if owns_journal else None
         self._commands: JournaledCommands | None = None
         self._hosts: dict[AgentId, AgentHost] = {}
-        self._orders: dict[AgentId, SpawnOrder] = {}
         self._policy = watch
         self._watching: asyncio.Task[None] | None = None
-        self._reborn: dict[AgentId, asyncio.Event] = {}
         self._servers = ServerPool(self._clock.monotonic)
 
     async def open(self) -> None:
@@ -92,24 +97,47 @@ class LocalSystem:
 
         Raises:
             JournalUnavailable: The journal cannot be reached.
-            JournalInvalid: It is something else, or its records cannot be read.
+            JournalInvalid: It is something else.
+            RecordInvalid: What it holds of the fleet cannot be read.
         """
+        try:
+            await self._begin()
+        except BaseException:
+            await self._close_journal()
+            raise
+
+    async def _begin(self) -> None:
         clock = self._clock
+        state = BEGINNING
         if self._log is not None:
             self._commands = JournaledCommands(await self._log.ledger(clock), clock)
+            state = await self._commands.open()
         self._supervisor = Supervisor(
-            fleet=self.fleet, limit=self._limit, now=clock.now, post=self._send_note, log=self._commands
+            fleet=self.fleet, limit=self._limit, now=clock.now, post=self._send_note, log=self._commands, state=state
         )
         self._post = LocalPost(self._hosts, self._supervisor)
         self.approvals = LocalApprovals(self._hosts, self._post)
         self.control = self._post.control
+        self.drain = self._drain = LocalDrain(self._hosts, self._supervisor, clock)
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
         if self._commands is not None:
-            await self._commands.open(partial(perform, self._supervisor))
+            self._commands.begin(partial(perform, self._supervisor))
+            self._supervisor.begin(secrets.token_hex(8), self._limit)
             bury_all(self._supervisor, ENDED)
-        reach = LocalReach(self._post, self._kill, lambda agent, reason: self.stop((agent,), reason))
+        self._watch = WaitWatch(self._supervisor, LocalAgents(self._hosts), clock)
+        self._lives = LocalSuccession(
+            self._supervisor,
+            self._post,
+            self._hosts,
+            self._servers,
+            self._bring_to_life,
+            self._stop,
+            again=self._log is not None,
+        )
+        reach = LocalReach(self._post, self._lives.kill, lambda agent, reason: self.stop((agent,), reason))
         self._watchdog = Watchdog(self._supervisor, reach, self._send_note, clock, self._policy)
-        self._around = Surroundings(WatchedLink(self._supervisor, self._watchdog), self._post, clock, self._log)
+        link = WatchedLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
+        self._around = Surroundings(link, self._post, clock, self._log)
         self._watching = watch_over(self._watchdog)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
@@ -120,22 +148,27 @@ class LocalSystem:
         """The way to the mailboxes."""
         return self._post
 
-    async def close(self, *, for_good: bool = False) -> None:  # noqa: ARG002  it always is
+    async def close(self) -> None:
         """End every host, whatever becomes of another one. Safe to call twice."""
+        self._drain.begun = True
         if self._watching is not None:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
+        await self._watch.aclose()
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
         ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
         await self._servers.aclose()
         await self._notes.aclose()
+        await self._close_journal()
+        for error in filter(None, ended):
+            raise error
+
+    async def _close_journal(self) -> None:
         if self._commands is not None:
             await self._commands.aclose()
         if self._owned is not None:
             await self._owned.aclose()
-        for error in filter(None, ended):
-            raise error
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
         """Bring agents to life; all of them or none.
@@ -145,6 +178,8 @@ class LocalSystem:
             NameInvalid: No agent can be named so.
             AgentUnknown: There is no such parent.
             ToolServerFailed: An MCP server of an agent cannot be used.
+            FleetClosed: The system is being closed.
+            FleetTaken: Another process has gone on with the fleet.
         """
         newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
         lives = self._supervisor.admit_all(newcomers, os.getpid())
@@ -152,12 +187,13 @@ class LocalSystem:
         self._post.coming |= names
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:
-            await self._supervisor.log.written()
-            for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
-                # A task of its own, so that the agent's configuration is that of its tools alone.
-                await asyncio.create_task(self._bring_to_life(seat, order.agent))
-                self._orders[seat.name] = order
-                progress(ready, len(orders))
+            with one_owner(self.fleet):
+                await self._supervisor.log.written()
+                for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
+                    # A task of its own, so that the agent's configuration is that of its tools alone.
+                    await asyncio.create_task(self._bring_to_life(seat, order.agent))
+                    self._lives.keep(order)
+                    progress(ready, len(orders))
         except BaseException:
             await self._undo(seats)
             raise
@@ -165,16 +201,22 @@ class LocalSystem:
             self._post.coming -= names
 
     async def _bring_to_life(self, seat: Seat, agent: Agent) -> None:
+        self._expect_no_end()
         adopt_config(agent.config)
         tools = await served_tools(self._servers, (seat.name, seat.incarnation), agent.servers, agent.tools)
         host = AgentHost(agent, seat, self._around, tools)
         try:
-            await host.open()
+            await host.open(self._supervisor.find(seat.name).stopped)
+            self._expect_no_end()  # a drain or a close that began meanwhile has not seen this one
         except BaseException:
             await host.close()
             raise
         self._hosts[seat.name] = host
         self._post.coming.discard(seat.name)
+
+    def _expect_no_end(self) -> None:
+        if self._drain.begun:
+            raise FleetClosed(fleet=self.fleet, stage="closed")
 
     async def _undo(self, seats: list[Seat]) -> None:
         """End those that were to live together with one that could not."""
@@ -187,9 +229,14 @@ class LocalSystem:
             await self._servers.release((seat.name, seat.incarnation))
 
     async def admit_user(self) -> Incarnation:
-        """A new life of the person who sends."""
+        """A new life of the person who sends.
+
+        Raises:
+            FleetTaken: Another process has gone on with the fleet.
+        """
         life = self._supervisor.admit(USER, None, None, os.getpid())
-        await self._supervisor.log.written()  # mailboxes take the mail of a life that is given twice for copies
+        with one_owner(self.fleet):
+            await self._supervisor.log.written()  # mailboxes take the mail of a life that is given twice for copies
         return life
 
     async def start(
@@ -216,20 +263,14 @@ class LocalSystem:
             AgentUnknown: There is no such agent.
             RunUnknown: It has no such run, or it ended too long ago.
         """
-        while True:
-            host = self._post.host(agent)
-            try:
-                return await host.outcome(run)
-            except ChannelClosed:
-                if (reborn := self._reborn.get(agent)) is None:
-                    raise
-                await reborn.wait()
+        return await self._lives.outcome(agent, run)
 
     async def stop(self, agents: tuple[AgentId, ...], reason: str) -> Stopped:
         """Stop agents and those below them; none given: all.
 
         Raises:
             AgentUnknown: There is no such agent; nobody is stopped.
+            FleetTaken: They are stopped; another process has gone on with the fleet, and has agents of its own.
             JournalUnavailable: They are stopped, but another process may not learn of it.
         """
         named = self._supervisor.stop(agents, reason)
@@ -253,68 +294,30 @@ class LocalSystem:
             return False
         return True
 
-    async def _kill(self, agent: AgentId, reason: str) -> None:
-        """End the life of an agent that does not get on; with a journal the next one goes on where it was.
-
-        Without one nobody does: then its run ends with the reason.
-        """
-        again = self._log is not None
-        if not again:
-            await self._stop(agent, reason)
-        host = self._hosts.get(agent)
-        if host is None:  # it was ended meanwhile
-            return
-        self._reborn[agent] = reborn = asyncio.Event()
-        try:
-            await self._end_life(agent, host, reason, again=again)
-        finally:
-            del self._reborn[agent]
-            self._post.coming.discard(agent)
-            reborn.set()
-
-    async def _end_life(self, agent: AgentId, host: AgentHost, reason: str, *, again: bool) -> None:
-        """End a life, and begin the next if there is to be one; whoever writes meanwhile is asked to write again."""
-        life = host.status().incarnation
-        self._post.coming.add(agent)
-        await host.close()
-        self._hosts.pop(agent, None)
-        await self._servers.release((agent, life))
-        if self._supervisor.died(agent, life, reason, restart=again):
-            await self._revive(self._orders[agent])
-
-    async def _revive(self, order: SpawnOrder) -> None:
-        (life,) = self._supervisor.admit_all([Newcomer(order.name, order.parent, order.limit)], os.getpid())
-        await self._supervisor.log.written()
-        try:
-            await asyncio.create_task(self._bring_to_life(Seat(order.name, life, order.parent), order.agent))
-        except FleetError as error:
-            self._supervisor.died(order.name, life, str(error))
-            raise
-
     async def pause(self, agent: AgentId, reason: str | None) -> None:
         """Pause an agent and those below it at the next boundary or model call; without a reason, let them go on.
 
         Raises:
             AgentUnknown: There is no such agent.
+            FleetTaken: They have been told; another process has gone on with the fleet, and has agents of its own.
             JournalUnavailable: They have been told, but another process may not learn of it.
         """
         named = self._supervisor.pause((agent,), reason)
         for host in [self._hosts[name] for name in named if name in self._hosts]:
-            if reason is None:
-                host.resume()
-            else:
-                host.pause(reason)
+            host.pause(reason)
         await self._written()
 
     async def _written(self) -> None:
         """What was asked of the Supervisor is written; nobody waits for ever to be told so.
 
         Raises:
+            FleetTaken: Another process has gone on with the fleet.
             JournalUnavailable: It is not written yet.
         """
         try:
-            async with asyncio.timeout(STOP_PATIENCE):
-                await self._supervisor.log.written()
+            with one_owner(self.fleet):
+                async with asyncio.timeout(STOP_PATIENCE):
+                    await self._supervisor.log.written()
         except TimeoutError:
             raise JournalUnavailable(where=f"of {self.fleet}", reason="it does not answer") from None
 

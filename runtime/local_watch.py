@@ -12,6 +12,7 @@ from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.ids import AgentId
 from .local_ways import LocalLink, LocalPost
 from .supervision.supervisor import Supervisor
+from .supervision.wait_desk import WaitDesk
 from .watchdog import Watchdog
 
 __all__ = ("LocalReach", "WatchedLink")
@@ -23,9 +24,9 @@ End: TypeAlias = Callable[[AgentId, str], Awaitable[object]]
 class WatchedLink(LocalLink):
     """The Supervisor, one call away, with the watch beside it."""
 
-    def __init__(self, supervisor: Supervisor, watchdog: Watchdog) -> None:
-        """Keep both."""
-        super().__init__(supervisor)
+    def __init__(self, fleet: str, supervisor: Supervisor, waits: WaitDesk, watchdog: Watchdog) -> None:
+        """Keep them."""
+        super().__init__(fleet, supervisor, waits)
         self._watchdog = watchdog
 
     async def check_in(self, asked: CheckIn) -> Directive:
@@ -71,7 +72,7 @@ class LocalReach:
             AgentUnknown: There is no such agent.
             ChannelClosed: It is being spawned or has died.
         """
-        self._post.host(agent).cancel(reason)
+        self._post.host(agent).stop(reason, for_good=False)
 
     async def kill(self, agent: AgentId, reason: str) -> None:
         """End its life."""

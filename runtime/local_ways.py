@@ -1,31 +1,56 @@
 """A fleet's ways within one process: to the Supervisor, to the mailboxes, to the calls that wait for a person."""
 
+from collections.abc import Generator
+from contextlib import contextmanager
+
 from ..protocols.approval import Approval, agent_of
-from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement, Stop
+from ..protocols.checkin import NOT_YET, AgentStatus, CheckIn, Directive, Settlement, Stop
 from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
+from ..protocols.waits import Standing, WaitRefusal, WaitRequest
 from .control import AgentControl
-from .errors import ChannelClosed, Fenced, PeerUnreachable
+from .draining import undrained, undrained_report
+from .errors import ChannelClosed, PeerUnreachable
 from .host import AgentHost
+from .journal_errors import Fenced, FleetTaken, JournalConflict
+from .lease import is_latest
+from .ports import Clock
 from .supervision.supervisor import Supervisor
+from .supervision.wait_desk import WaitDesk
 
-__all__ = ("LocalApprovals", "LocalLink", "LocalPost")
+__all__ = ("LocalAgents", "LocalApprovals", "LocalDrain", "LocalLink", "LocalPost", "one_owner")
+
+
+@contextmanager
+def one_owner(fleet: str) -> Generator[None, None, None]:
+    """Whoever finds a stream of the fleet taken is told what that means.
+
+    Raises:
+        FleetTaken: Another process has gone on with the fleet; this one may do nothing more.
+    """
+    try:
+        yield
+    except (Fenced, JournalConflict) as error:
+        raise FleetTaken(fleet=fleet) from error
 
 
 class LocalLink:
     """The Supervisor, one call away."""
 
-    def __init__(self, supervisor: Supervisor) -> None:
-        """Keep it."""
+    def __init__(self, fleet: str, supervisor: Supervisor, waits: WaitDesk) -> None:
+        """Keep it, whose it is, and who is told of waits."""
+        self._fleet = fleet
         self._supervisor = supervisor
+        self._waits = waits
 
     async def check_in(self, asked: CheckIn) -> Directive:
         """Ask for leave; what is granted is written down before it is told."""
         directive = self._supervisor.check_in(asked)
         try:
-            await self._supervisor.log.written()
-        except Fenced as error:  # agents of this process may do nothing more, and end nothing for good
+            with one_owner(self._fleet):
+                await self._supervisor.log.written()
+        except FleetTaken as error:  # agents of this process may do nothing more, and end nothing for good
             return Stop(str(error), fenced=True)
         return directive
 
@@ -36,6 +61,15 @@ class LocalLink:
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         """Tell how the agent is."""
         self._supervisor.report(status, notices)
+        self._waits.heard(status)
+
+    async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
+        """Say that a wait for mail begins."""
+        return await self._waits.ask(asked)
+
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        """Whether this life is the latest."""
+        return is_latest(self._supervisor.find(agent), incarnation)
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
         """The other agents."""
@@ -61,10 +95,12 @@ class LocalPost:
         Raises:
             AgentUnknown: There is no such agent.
             ChannelClosed: It has died.
-            PeerUnreachable: It is being spawned, or gives way to another life.
+            PeerUnreachable: It is being spawned, gives way to another life, or is not spawned again yet.
         """
         if recipient in self.coming:
             raise PeerUnreachable(agent=recipient, reason="it is being spawned")
+        if recipient not in self._hosts and self._supervisor.find(recipient).awaits_spawn:
+            raise PeerUnreachable(agent=recipient, reason=NOT_YET)
         return await self.host(recipient).deliver(batch)
 
     async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
@@ -91,6 +127,47 @@ class LocalPost:
     def control(self, agent: AgentId) -> AgentControl:
         """The control of an agent; raises what `host` raises."""
         return self.host(agent).control
+
+
+class LocalAgents:
+    """The hosts of this process, for one who asks how agents stand."""
+
+    def __init__(self, hosts: dict[AgentId, AgentHost]) -> None:
+        """Share the system's table of hosts."""
+        self._hosts = hosts
+
+    async def standing(self, agent: AgentId) -> Standing | None:
+        """How an agent stands now; None of one that is being spawned, or gives way to another life."""
+        host = self._hosts.get(agent)
+        return None if host is None else host.waits.standing()
+
+    async def end_wait(self, agent: AgentId, incarnation: Incarnation, op: int, refusal: WaitRefusal) -> None:
+        """End one wait of an agent's life, if it is not over."""
+        if (host := self._hosts.get(agent)) is not None:
+            host.waits.end(incarnation, op, refusal)
+
+
+class LocalDrain:
+    """Has the hosts of this process drain.
+
+    Attributes:
+        begun: Nobody is to be spawned any more, nor to come to life that is being spawned.
+    """
+
+    def __init__(self, hosts: dict[AgentId, AgentHost], supervisor: Supervisor, clock: Clock) -> None:
+        """Share the system's table of hosts."""
+        self.begun = False
+        self._hosts = hosts
+        self._supervisor = supervisor
+        self._clock = clock
+
+    async def __call__(self, grace: float) -> None:
+        """Have all of them drain; see `Drain`."""
+        self.begun = True
+        hosts = dict(self._hosts)
+        left = await undrained({name: host.drain() for name, host in hosts.items()}, self._clock.sleep(grace))
+        rows = [hosts[name].status() for name in left]
+        self._supervisor.report(*undrained_report(rows, grace, self._clock.now()))
 
 
 class LocalApprovals:

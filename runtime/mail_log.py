@@ -11,13 +11,13 @@ from ..protocols.codec import decode, decode_batch, encode, encode_batch, encode
 from ..protocols.errors import DecodeError, FleetError
 from ..protocols.ids import MessageId
 from ..protocols.mail import Envelope, Receipt, ReceiptState, Verdict
-from .errors import JournalUnavailable, RecordInvalid
 from .inbox import Inbox
 from .journal.stream_writer import StreamWriter
+from .journal_errors import JournalUnavailable, RecordInvalid
 from .mail.mailbox import Mailbox, MailboxState
 from .ports import Record
 from .records import Lost, Taken
-from .whole import WholeWork
+from .whole import GivenUp, WholeWork
 
 __all__ = ("SNAPSHOT_RECORDS", "MailLog")
 
@@ -83,11 +83,15 @@ class MailLog:
             Fenced: A newer life of the agent has begun, and the message is for that one.
             JournalUnavailable: This was closed; whether the batch was recorded is unknown.
         """
-        return encode_verdicts(await self._work.run(self._take(decode_batch(batch))))
+        try:
+            return encode_verdicts(await self._work.run(self._take(decode_batch(batch))))
+        except GivenUp as error:
+            raise self._unknown(error) from None
 
     def close(self) -> None:
         """Write nothing more, whoever waits for it; from any thread."""
         self._writer.close()
+        self._work.give_up()
 
     async def _take(self, envelopes: tuple[Envelope, ...]) -> tuple[Verdict, ...]:
         async with self._turn:
@@ -112,12 +116,12 @@ class MailLog:
         taken = tuple(one for one in ended if isinstance(one, Taken))
         lost = tuple(one for one in ended if isinstance(one, Lost))
         records = (accepted, *([TAKEN + encode(taken)] if taken else ()), *([LOST + encode(lost)] if lost else ()))
-        await self._writer.append(*records)
+        await self._writer.write(*records)
         self._records += len(records)
         if self._records >= SNAPSHOT_RECORDS:
             with self._inbox.opened() as mailbox:
                 whole = mailbox.state()
-            await self._writer.append(WHOLE + encode(whole), snapshot=True)
+            await self._writer.write(WHOLE + encode(whole), snapshot=True)
             self._records = 0
         for one in ended:
             self._unwritten.pop(one.message, None)

@@ -10,8 +10,9 @@ from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.mail import Kind, Receipt
 from ..protocols.notices import Notice
+from ..protocols.waits import WaitRefusal, WaitRequest
 
-__all__ = ("Channel", "Clock", "Journal", "PostOffice", "Record", "SupervisorLink", "Transport")
+__all__ = ("Channel", "Clock", "Journal", "PostOffice", "Record", "Stored", "SupervisorLink", "Transport")
 
 
 class Clock(Protocol):
@@ -72,7 +73,15 @@ class SupervisorLink(Protocol):
         ...
 
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
-        """Tell how the agent is and what happened, in order."""
+        """Tell how the agent is and what happened, in order; after an error again, with the same numbers."""
+        ...
+
+    async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
+        """Say that a wait for mail begins; gives why it would never end, if that is so."""
+        ...
+
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        """Whether this life is still the agent's latest, and not known to be over; asked in turns, from its lease."""
         ...
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
@@ -125,12 +134,40 @@ class Record(NamedTuple):
     snapshot: bool = False
 
 
+class Stored(NamedTuple):
+    """What a journal holds of one stream, for those who tidy up.
+
+    Attributes:
+        stream: Its name.
+        records: How many there are.
+        size: Their bytes.
+        written: Unix seconds when it was last opened or written to.
+    """
+
+    stream: str
+    records: int
+    size: int
+    written: float
+
+
 class Journal(Protocol):
     """Streams of records that outlive every process: only added to, by one life of their owner at a time.
 
     Records of a stream are numbered from 1 without gaps, and whoever adds one says its number. So an `append` whose
     outcome is unknown is simply asked for again. A stream's name is printable text, up to 300 characters.
     """
+
+    async def claim(self, stream: str) -> int:
+        """Claim the stream for a life newer than all before, and give its number. From now on older ones are refused.
+
+        For an owner whose lives nobody numbers. Two who claim at once get different numbers, and only the higher one
+        may write. Who claims again, because no answer came, gets another number and forgets about the first.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now; whether the claim was heard is unknown. Ask again.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
 
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim the stream for this life of its owner, and read it. From now on older lives are refused.
@@ -186,11 +223,36 @@ class Journal(Protocol):
         """
         ...
 
+    async def stored(self, prefix: str = "") -> tuple[Stored, ...]:
+        """What there is of each stream that `streams` names, in the same order. It looks at every record.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
+
     async def drop(self, stream: str) -> None:
         """Forget a stream: its records, and whose it is. Nobody can add to it before it is opened again.
 
         Raises:
             JournalUnavailable: It cannot be asked now; whether the stream was dropped is unknown. Ask again.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        ...
+
+    async def drop_all(self, prefix: str, *, before: float | None = None) -> int:
+        """Forget all streams whose names begin so, or none; nobody opens or writes one of them meanwhile.
+
+        Args:
+            prefix: How their names begin.
+            before: Unix seconds: only if none of them was opened or written to since then. None: whenever that was.
+
+        Returns:
+            How many there were that are forgotten now.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now; whether they were dropped is unknown. Ask again.
             JournalInvalid: This is no journal, or not one for us.
         """
         ...

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..protocols.ids import AgentId, Incarnation, MessageId
-from .errors import Fenced
 from .journal.stream_writer import StreamWriter
+from .journal_errors import Fenced
 from .ports import Clock
 from .records import AgentRecord, Happened, Past, encode_record, replay, snapshot_of
 from .step.effects import Moved

@@ -16,10 +16,11 @@ from ..protocols.errors import DecodeError, FleetError, VersionMismatch
 from ..protocols.ids import AgentId, MessageId, RunId
 from ..protocols.mail import Refusal
 from ..protocols.outcome import Ending, Outcome
-from .errors import RecordInvalid
+from .journal_errors import RecordInvalid
 from .ports import Record
 from .step.advance import advance
 from .step.compaction import Measured
+from .step.correspondence import Chain
 from .step.effects import Commit, Finish, Moved
 from .step.events import Asked, Event, Revived
 from .step.phases import Doing, Op, Waiting
@@ -118,6 +119,7 @@ class Snapshot:
     lost: tuple[Lost, ...] = ()
     began: float = 0.0
     waits: float = 0.0
+    chains: tuple[Chain, ...] = ()
 
 
 AgentRecord: TypeAlias = Happened | Queued | Dropped | Unread | Snapshot
@@ -243,6 +245,7 @@ def snapshot_of(past: Past) -> Snapshot:
         lost=past.lost,
         began=past.began,
         waits=past.waits,
+        chains=state.chains,
     )
 
 
@@ -271,6 +274,7 @@ def state_from(snapshot: Snapshot, rules: Rules) -> AgentState:
         snapshot.next_op,
         snapshot.pause,
         snapshot.measured,
+        snapshot.chains,
     )
 
 

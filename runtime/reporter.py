@@ -1,8 +1,13 @@
-"""Carries an agent's notices and status to the Supervisor, in batches: one on its way, what comes meanwhile is next."""
+"""Carries an agent's notices and status to the Supervisor, in batches: one on its way, what comes meanwhile is next.
+
+A batch whose answer was lost is sent again, together with what came meanwhile. Each notice has its number among those
+of this life, so the Supervisor passes over what it has already.
+"""
 
 import asyncio
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.errors import FleetError
@@ -24,7 +29,7 @@ KEPT = 10_000
 
 
 class Reporter:
-    """Sends notices in order. It belongs to one event loop."""
+    """Sends the notices of one life in order. It belongs to one event loop."""
 
     def __init__(self, link: SupervisorLink, clock: Clock, status: Callable[[], AgentStatus]) -> None:
         """Keep the ports; `status` gives the agent's row of the table."""
@@ -33,12 +38,14 @@ class Reporter:
         self._status = status
         self._waiting: list[Notice] = []
         self._under_way = 0
+        self._added = 0
         self._turn = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
 
     def add(self, notice: Notice) -> None:
-        """Take one more notice."""
-        self._waiting.append(notice)
+        """Take one more notice, and number it."""
+        self._added += 1
+        self._waiting.append(replace(notice, number=self._added))
         if len(self._waiting) > KEPT:
             log.warning("the oldest notice of %s is lost: the Supervisor cannot be reached", notice.agent)
             del self._waiting[0]

@@ -25,6 +25,12 @@ class RunQueue:
         self._numbers = count(1)
         self._waiting: deque[Asked] = deque()
         self._outcomes: dict[RunId, asyncio.Future[Outcome]] = {}
+        self._open: dict[RunId, None] = {}
+
+    @property
+    def open(self) -> tuple[RunId, ...]:
+        """The runs that were accepted and have not ended, in order; from any thread."""
+        return tuple(self._open)
 
     def __len__(self) -> int:
         """How many wait for their turn."""
@@ -34,10 +40,10 @@ class RunQueue:
         """Take over the runs of an earlier life."""
         for outcome in ended:
             self.finish(outcome)
-        for asked in waiting:
-            self.put(asked)
         if running is not None:
             self.expect(running)
+        for asked in waiting:
+            self.put(asked)
 
     def new_id(self) -> RunId:
         """The id of one more run."""
@@ -47,6 +53,7 @@ class RunQueue:
         """Have an outcome that can be waited for."""
         if run not in self._outcomes:
             self._outcomes[run] = asyncio.get_running_loop().create_future()
+            self._open[run] = None
 
     def put(self, asked: Asked) -> None:
         """Let a run wait for its turn."""
@@ -81,6 +88,7 @@ class RunQueue:
         if waiting.done():
             return False
         waiting.set_result(outcome)
+        self._open.pop(outcome.run, None)
         while len(self._outcomes) > KEPT_OUTCOMES:
             oldest = next(iter(self._outcomes))
             if not self._outcomes[oldest].done():
@@ -102,3 +110,4 @@ class RunQueue:
         for run in self.unfinished():
             self._outcomes[run].set_exception(error)
             self._outcomes[run].exception()  # nobody may be waiting
+        self._open.clear()

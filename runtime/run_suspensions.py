@@ -6,7 +6,10 @@ from ..protocols.ids import RunId
 from .stream_errors import SuspensionRefused
 from .suspension import Stand, Suspension
 
-__all__ = ("OVER", "RunSuspensions")
+__all__ = ("BOUNDARY", "MODEL", "OVER", "POINTS", "TOOL", "RunSuspensions")
+
+BOUNDARY, MODEL, TOOL = POINTS = ("boundary", "model", "tool")
+"""The points of an agent: a Step begins; leave for a model call is about to be asked for; a call is about to run."""
 
 OVER = "its run is over"
 

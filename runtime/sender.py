@@ -62,6 +62,11 @@ class Sender:
         self._closed = False
 
     @property
+    def outgoing(self) -> int:
+        """Messages that have been neither accepted nor refused, whether anybody waits for them or not; any thread."""
+        return self._outbox.waiting
+
+    @property
     def waiting_for(self) -> tuple[AgentId, ...]:
         """The recipients whose acceptance somebody waits for, who has waited longest first."""
         return tuple({waiter.envelope.recipient: None for waiter in self._waiters.values()})

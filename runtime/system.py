@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
-from typing import Protocol, Self, cast
+from typing import Protocol, Self, cast, runtime_checkable
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, RunId
@@ -13,6 +13,7 @@ from ..protocols.outcome import Outcome
 from .agent import Agent
 from .approvals import ApprovalPort
 from .control import Controls
+from .draining import Drain
 from .errors import SystemUnavailable
 from .ports import Journal, PostOffice
 from .supervision.account import Account
@@ -22,6 +23,7 @@ from .suspension import Stand
 __all__ = (
     "STOP_PATIENCE",
     "DeadFleet",
+    "Joined",
     "Progress",
     "SpawnOrder",
     "Stopped",
@@ -90,11 +92,13 @@ class System(Protocol):
         fleet: The fleet's name; one that is joined without being named has it once the system is open.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
     """
 
     fleet: str
     approvals: ApprovalPort
     control: Controls
+    drain: Drain
 
     @property
     def post(self) -> PostOffice:
@@ -109,14 +113,8 @@ class System(Protocol):
         """
         ...
 
-    async def close(self, *, for_good: bool = False) -> None:
-        """End everything this system started, or let go of a fleet that outlives this process. Safe to call twice.
-
-        `for_good`: end that one too.
-
-        Raises:
-            SystemUnavailable: It shall end for good, and is another process's.
-        """
+    async def close(self) -> None:
+        """End everything this system started, or let go of a fleet that goes on. Safe to call twice."""
         ...
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
@@ -200,6 +198,19 @@ class System(Protocol):
 
     async def accounts(self) -> tuple[Account, ...]:
         """The Supervisor's accounts."""
+        ...
+
+
+@runtime_checkable
+class Joined(Protocol):
+    """What the system of a fleet has beside that of `System` where the fleet does not end with this process."""
+
+    async def end_on_close(self) -> None:
+        """Have `close` end the fleet, and `drain` have its agents drain.
+
+        Raises:
+            SystemUnavailable: It ends with another process.
+        """
         ...
 
 

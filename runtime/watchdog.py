@@ -114,7 +114,10 @@ class Watchdog:
         """What an agent is told instead of what the Supervisor would say: to end its Step, once; None: nothing."""
         with self._lock:
             reason = self._ending.pop(asked.agent, None) if asked.phase == "thinking" else None
-        return None if reason is None else EndStep(reason)
+        if reason is None:
+            return None
+        self._supervisor.step_back(asked.agent)  # it may have a place in line from before
+        return EndStep(reason)
 
     def checked_in(self, asked: CheckIn, directive: Directive) -> None:
         """An agent asked for leave and was told this."""
@@ -128,9 +131,9 @@ class Watchdog:
         """The rows as they are now, each with a note that says why it is so, unless it has one or is idle."""
         with self._lock:
             now = self._clock.monotonic()
-            self._hear(now)
-            for row in rows:
+            for row in rows:  # first, for they are older than the newest notices
                 self._watch.take(Seen(row), now)
+            self._hear(now)
             why = {each.agent: each.why for each in self._watch.verdicts(now) if each.state is not State.IDLE}
         return tuple(replace(row, note=row.note or why.get(row.agent, "")) for row in rows)
 
@@ -155,21 +158,25 @@ class Watchdog:
                 task.cancel()
 
     async def look(self) -> int:
-        """Look once, and do what is to be done; gives how many agents were asked."""
+        """Look once, and do what is to be done; gives how many agents were asked.
+
+        While the Supervisor itself waits for its journal, agents wait for the Supervisor: nothing is done about any.
+        """
+        stands = self._supervisor.log.waits
         rows = self._supervisor.statuses()
         busy = tuple(row.agent for row in rows if row.phase not in QUIET)
         said = await self._ask(busy)
         with self._lock:
             now = self._clock.monotonic()
-            self._hear(now)
-            for row in rows:
+            for row in rows:  # before the notices: what was said of a call that has begun meanwhile is newer
                 status = said.get(row.agent) or row
-                self._watch.take(Seen(status), now)
+                self._watch.take(Seen(replace(status, note=status.note or stands)), now)
                 if row.agent in busy:
                     beat = self._beats.get(row.agent)
                     alive = beat is None or beat.done()
                     self._watch.take(Pulse(row.agent, status.incarnation, row.agent in said, alive), now)
-            actions = self._ladder.climb(self._watch.look(now), now)
+            self._hear(now)
+            actions = () if stands else self._ladder.climb(self._watch.look(now), now)
             parents = [self._watch.parents(action.agents) for action in actions]
         await asyncio.gather(*(self._act(action, told) for action, told in zip(actions, parents, strict=True)))
         return len(busy)
@@ -216,10 +223,19 @@ class Watchdog:
     # --- acting -------------------------------------------------------------------------------------------------------
 
     async def _act(self, action: Action, parents: tuple[AgentId, ...]) -> None:
-        """Tell of it, then do it."""
+        """Tell of it, then do it once that is written: a Supervisor that another one has followed does no more."""
         self._supervisor.report(SELF, (notice_of(action),))
         for parent in parents:
             self._post(parent, report_of(action))
+        if action.rung is Rung.NOTIFY:
+            return
+        try:
+            async with asyncio.timeout(ACTION_PATIENCE):
+                await self._supervisor.log.written()
+        except (FleetError, TimeoutError) as error:
+            why = error or "its notice is not written yet"
+            log.warning("the watch did not %s %s: %s", action.rung, ", ".join(action.agents), why)
+            return
         await asyncio.gather(*(self._do(action, agent) for agent in action.agents))
 
     async def _do(self, action: Action, agent: AgentId) -> None:

@@ -1,14 +1,19 @@
-"""What all tests share: the event loop's kind, and one small Ray for those that need it."""
+"""What all tests share: the event loop's kind, one small Ray and one PostgreSQL for those that need them."""
 
 import gc
+import itertools
 import logging
 import os
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import pytest
 from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from .runtime.journal.server import Server
 
 # Property tests are short by default, so that they are run often; `make check` and CI ask for the long ones. Machines
 # that run tests are busy: how long an example takes says nothing.
@@ -22,6 +27,15 @@ os.environ["RAY_AUTH_MODE"] = "token"
 os.environ.setdefault("RAY_AUTH_TOKEN", os.urandom(32).hex())
 os.environ.pop("RAY_ADDRESS", None)
 
+# Commands keep their journals in the user's folder: here in one that goes with the tests.
+STATE = tempfile.TemporaryDirectory(prefix="amrita-state-")
+os.environ["XDG_STATE_HOME"] = STATE.name
+
+
+def pytest_unconfigure() -> None:
+    """Leave no journal."""
+    STATE.cleanup()
+
 
 def pytest_collection_finish() -> None:
     """What was imported stays until the end: the garbage collector need not look through it again and again."""
@@ -33,6 +47,31 @@ def pytest_collection_finish() -> None:
 def anyio_backend() -> str:
     """The one event loop that Ray and the product use."""
     return "asyncio"
+
+
+@pytest.fixture(scope="session")
+def server() -> Iterator["Server"]:
+    """A PostgreSQL of its own for the whole session."""
+    from .runtime.journal.server import running, tools
+
+    where = tools()
+    if where is None:
+        pytest.skip("PostgreSQL is not installed: the package is named postgresql")
+    with running(where) as made:
+        yield made
+
+
+@pytest.fixture
+def schema(server: "Server", counter: Iterator[int]) -> str:
+    """The name of an empty schema of this test alone."""
+    name = f"journal_{next(counter)}"
+    server.execute(f"CREATE SCHEMA {name}")
+    return name
+
+
+@pytest.fixture(scope="session")
+def counter() -> Iterator[int]:
+    return itertools.count()
 
 
 @pytest.fixture(scope="session")

@@ -13,9 +13,10 @@ from typing import Annotated, cast
 import typer
 
 from ...protocols.errors import FleetError
-from . import approvals, approve, attach, demo, doctor, explain, gc, ps, refuse, run, send, simulate, stop
+from ..termination import end_by_signal
+from . import approvals, approve, attach, demo, doctor, explain, gc, journal, ps, refuse, run, send, simulate, stop
 from .console import complain, print_json
-from .errors import Interrupted
+from .errors import Interrupted, Terminated
 from .status import NAME, Status, status_of
 
 __all__ = ("build", "main", "run_command")
@@ -34,6 +35,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (approvals.approvals, approvals.EPILOG),
     (approve.approve, approve.EPILOG),
     (refuse.refuse, refuse.EPILOG),
+    (journal.journal, journal.EPILOG),
     (doctor.doctor, doctor.EPILOG),
     (explain.explain, explain.EPILOG),
     (simulate.simulate, simulate.EPILOG),
@@ -51,6 +53,8 @@ class Settings:
 def main() -> None:
     """Run the command that was typed, and end the process with its exit status."""
     status = run_command(sys.argv[1:])
+    if status == Status.TERMINATED:
+        end_by_signal()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
         # A tool was left behind in its thread. It cannot be stopped, and Python would wait for it.
         sys.stdout.flush()
@@ -73,7 +77,7 @@ def run_command(arguments: Sequence[str]) -> int:
         if settings.debug:
             logging.getLogger(__name__).debug("the command failed", exc_info=error)
         sentence, status = ending(error)
-        known = error if isinstance(error, FleetError) and not isinstance(error, Interrupted) else None
+        known = error if isinstance(error, FleetError) and not isinstance(error, Interrupted | Terminated) else None
         complain(sentence, f"{NAME} explain {type(known).__name__}" if known else "")
         if "--json" in takewhile(lambda argument: argument != "--", arguments):
             place = known.help if known else ""

@@ -1,8 +1,10 @@
 """`amrita-fleet attach`: a running fleet, from another terminal, as it goes on."""
 
+import asyncio
 import time
-from collections.abc import AsyncIterator, Iterable
-from typing import Annotated
+from collections.abc import AsyncGenerator, AsyncIterator, Iterable
+from contextlib import aclosing
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,7 +15,10 @@ from .options import Address, FleetName
 from .screen import Lines
 from .status import NAME
 
-__all__ = ("EPILOG", "attach")
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ("EPILOG", "attach", "show")
 
 EPILOG = """\
 Example: amrita-fleet attach --until-idle
@@ -43,35 +48,61 @@ def attach(
 ENDS = {"finished", "died", "stopped"}
 """Events after which no agent may be at work any more."""
 
+LOOK_PAUSE = 1.0
+"""Seconds without news after which it is looked whether anybody is at work: one that was being spawned or restarted
+comes to rest without any of these events."""
+
 
 async def joined(name: str, address: str, *, until_idle: bool) -> None:
     """Print the table of a fleet, then its news."""
     from .console import stdout
     from .joining import running
+
+    async with running(name, address) as fleet:
+        await show(fleet, stdout(), until_idle=until_idle)
+
+
+async def show(fleet: Helm, console: "Console", *, until_idle: bool) -> None:
+    """Print the table of a fleet, then its news: for ever, or until no agent is at work and all is told."""
     from .ps import heading
     from .table import fleet_table
 
-    console = stdout()
-    async with running(name, address) as fleet:
-        rows = await fleet.statuses()
-        typer.echo(heading(fleet.name, len(rows), 0))
-        if rows:
-            console.print(fleet_table(rows, {}, console.width, time.time()))
-        lines = Lines(console)
-        last = await newest(fleet) if until_idle and at_rest(rows) else None
-        async for notice in told(fleet, last):
-            lines.tell(notice)
-            if until_idle and notice.extra_type in ENDS and at_rest(await fleet.statuses()):
-                last = last or await newest(fleet)
-            if last is not None and notice.number >= last:
-                return
+    rows = await fleet.statuses()
+    typer.echo(heading(fleet.name, len(rows), 0))
+    if rows:
+        console.print(fleet_table(rows, {}, console.width, time.time()))
+    lines, told = Lines(console), 0
+    last = await newest(fleet) if until_idle and at_rest(rows) else None
+    async with aclosing(paced(fleet.notices(-RECENT))) as news:
+        while last is None or told < last:
+            notice = await anext(news)
+            if notice is not None:
+                lines.tell(notice)
+                told = notice.number
+            if until_idle and last is None and may_rest(notice) and at_rest(await fleet.statuses()):
+                last = await newest(fleet)
 
 
-async def told(fleet: Helm, last: int | None) -> AsyncIterator[Notice]:
-    """The last news and what follows; nothing where all there is was `last` and that is none."""
-    if last != 0:
-        async for notice in fleet.notices(-RECENT):
-            yield notice
+async def paced(notices: AsyncIterator[Notice]) -> AsyncGenerator[Notice | None, None]:
+    """Notices as they come, and None whenever none came for `LOOK_PAUSE` seconds."""
+    coming: asyncio.Future[Notice] | None = None
+    try:
+        while True:
+            coming = coming or asyncio.ensure_future(anext(notices))
+            if (await asyncio.wait({coming}, timeout=LOOK_PAUSE))[0]:
+                found, coming = coming, None
+                yield found.result()
+            else:
+                yield None
+    finally:
+        if coming is not None:
+            coming.cancel()
+            await asyncio.gather(coming, return_exceptions=True)
+
+
+def may_rest(notice: Notice | None) -> bool:
+    """Whether it is worth a look if any agent is at work."""
+    return notice is None or notice.extra_type in ENDS
 
 
 async def newest(fleet: Helm) -> int:

@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Coroutine
 from typing import Any, TypeVar
 
-from .errors import Interrupted
+from ..termination import Termination
+from .errors import Interrupted, Terminated
 
 __all__ = ("carry_out",)
 
@@ -20,8 +21,23 @@ def carry_out(work: Coroutine[Any, Any, T], left: str = "nothing was changed") -
 
     Raises:
         Interrupted: A person pressed Ctrl-C.
+        Terminated: SIGTERM came.
     """
+    termination = Termination()
     try:
-        return asyncio.run(work)
+        return asyncio.run(terminable(work, termination))
     except KeyboardInterrupt:
         raise Interrupted(left=left) from None
+    except asyncio.CancelledError:
+        if not termination.received:
+            raise
+        raise Terminated(left=left) from None
+
+
+async def terminable(work: Coroutine[Any, Any, T], termination: Termination) -> T:
+    """Do the work, which SIGTERM cancels as Ctrl-C does."""
+    task = termination.watch()
+    try:
+        return await work
+    finally:
+        termination.release(task)

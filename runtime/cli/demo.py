@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from .errors import InputInvalid
-from .options import AsJson, Key, SystemName, Where
+from .options import AsJson, JournalUrl, Key, Name, NoJournal, SystemName, Where
 from .status import Status
 
 __all__ = ("EPILOG", "demo")
@@ -15,7 +15,17 @@ EPILOG = """\
 Example: amrita-fleet demo ~/notes --agents 6
 
 Exit status: 0 the fleet's figures are those of a direct count, 1 they are not or the fleet failed, 2 bad input,
-130 interrupted."""
+130 interrupted, 143 ended by SIGTERM."""
+
+
+Slow = Annotated[
+    float,
+    typer.Option(
+        metavar="SECONDS",
+        min=0.0,
+        help="How long the simulated provider takes for each answer: time to try ps and send in a second shell.",
+    ),
+]
 
 
 def demo(  # noqa: PLR0913  one parameter for each option
@@ -32,14 +42,10 @@ def demo(  # noqa: PLR0913  one parameter for each option
     ] = "",
     model: Annotated[str, typer.Option(help="The real model's name; with --base-url.", show_default=False)] = "",
     api_key: Key = "",
-    slow: Annotated[
-        float,
-        typer.Option(
-            metavar="SECONDS",
-            min=0.0,
-            help="How long the simulated provider takes for each answer: time to try ps and send in a second shell.",
-        ),
-    ] = 0.0,
+    slow: Slow = 0.0,
+    name: Name = "",
+    journal: JournalUrl = "",
+    no_journal: NoJournal = False,
     as_json: AsJson = False,
 ) -> None:
     """Have a fleet count the files, lines and words of a folder, and check its figures.
@@ -51,6 +57,7 @@ def demo(  # noqa: PLR0913  one parameter for each option
     from .carry_out import carry_out
     from .census.demonstration import Order, demonstrate
     from .census.folder import read_folder, standard_library
+    from .fleet_journal import fleet_journal
     from .model import preset_of
 
     if agents < 1:
@@ -60,6 +67,7 @@ def demo(  # noqa: PLR0913  one parameter for each option
     if slow and model:
         raise InputInvalid(reason="--slow is for the simulated provider, not for a real model.")
     preset = preset_of(base_url=base_url, model=model, api_key=api_key) if model else None
-    order = Order(read_folder(path) if path else standard_library(), agents, system.value, preset, slow)
+    kept = fleet_journal(name, journal, none=no_journal)
+    order = Order(read_folder(path) if path else standard_library(), agents, system.value, kept, preset, slow)
     agrees = carry_out(demonstrate(order, as_json=as_json), "the fleet and what was started for it have ended")
     raise typer.Exit(Status.OK if agrees else Status.FAILED)

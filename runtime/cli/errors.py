@@ -3,10 +3,12 @@
 FleetError                       protocols/errors.py
 ├── InputInvalid (ValueError)    what was typed cannot be used: exit status 2
 │   ├── FolderUnusable           a folder that cannot be counted
+│   ├── JournalUnusable          a journal that cannot be kept where it was named, or where it is by default
 │   ├── ModelUnusable            a model that cannot be asked as it was named
 │   ├── PresetFileInvalid        a file that holds no preset
 │   └── ToolsMissing             `--tools` that names no tool
-└── Interrupted                  Ctrl-C: exit status 130
+├── Interrupted                  Ctrl-C: exit status 130
+└── Terminated                   SIGTERM: exit status 143
 """
 
 from collections.abc import Mapping
@@ -18,8 +20,10 @@ __all__ = (
     "FolderUnusable",
     "InputInvalid",
     "Interrupted",
+    "JournalUnusable",
     "ModelUnusable",
     "PresetFileInvalid",
+    "Terminated",
     "ToolsMissing",
 )
 
@@ -47,6 +51,18 @@ class FolderUnusable(InputInvalid):
         """Keep the facts."""
         super().__init__(reason=f"The folder {path!r} cannot be counted: {reason}.")
         self.path = path
+
+
+class JournalUnusable(InputInvalid):
+    """The journal at `where` cannot be used, because of `why`; `needed`: the command is for nothing else."""
+
+    def __init__(self, *, where: str, why: str, needed: bool = False) -> None:
+        """Keep the facts."""
+        advice = "Name another one with --journal" + ("" if needed else ", or do without: --no-journal")
+        super().__init__(reason=f"The journal {where} cannot be used: {why.rstrip('.')}. {advice}.")
+        self.where = where
+        self.why = why
+        self.needed = needed
 
 
 class ModelUnusable(InputInvalid):
@@ -90,4 +106,13 @@ class Interrupted(FleetError):
     def __init__(self, *, left: str) -> None:
         """Keep the facts."""
         super().__init__(f"Interrupted: {left}.")
+        self.left = left
+
+
+class Terminated(FleetError):
+    """The process was told to end, by SIGTERM; `left` says what is left of the work."""
+
+    def __init__(self, *, left: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"Terminated: {left}.")
         self.left = left

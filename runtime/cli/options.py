@@ -11,8 +11,11 @@ __all__ = (
     "AsJson",
     "BaseUrl",
     "FleetName",
+    "JournalUrl",
     "Key",
     "Model",
+    "Name",
+    "NoJournal",
     "PresetFile",
     "ProfileName",
     "ProtocolName",
@@ -76,6 +79,24 @@ FleetName = Annotated[
     str,
     typer.Option("--fleet", metavar="NAME", help="Which fleet; the only running one if left out.", show_default=False),
 ]
+
+Name = Annotated[
+    str,
+    typer.Option("--name", metavar="NAME", help="The fleet's name; a new one if left out.", show_default=False),
+]
+
+JournalUrl = Annotated[
+    str,
+    typer.Option(
+        "--journal",
+        metavar="PATH|URL",
+        help="Where it is written down what the fleet does: a SQLite file, or postgresql://...; env:NAME reads that"
+        " from the environment. If left out, a file in the user's folder for what programs keep.",
+        show_default=False,
+    ),
+]
+
+NoJournal = Annotated[bool, typer.Option("--no-journal", help="Write nothing down: no process can go on with it.")]
 
 Address = Annotated[
     str, typer.Option(help="Where Ray runs, as host:port; auto: where RAY_ADDRESS says, else on this machine.")

@@ -28,7 +28,7 @@ that trying again succeeds; + joins several.
 
 Example: amrita-fleet simulate --port 8123
 
-Exit status: 0 it was interrupted after it had served, 1 the port is taken, 2 bad input."""
+Exit status: 0 it was interrupted after it had served, 1 the port is taken, 2 bad input, 143 ended by SIGTERM."""
 
 
 def simulate(

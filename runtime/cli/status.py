@@ -4,8 +4,9 @@ from enum import IntEnum
 
 from ...protocols.errors import FleetError, PresetInvalid
 from ..errors import AgentUnknown, ApprovalUnknown, ArgumentInvalid, NameInvalid, ToolInvalid, Unpicklable
+from ..journal_errors import JournalInvalid
 from ..simulator.errors import ScenarioInvalid
-from .errors import InputInvalid, Interrupted
+from .errors import InputInvalid, Interrupted, Terminated
 
 __all__ = ("BAD_INPUT", "NAME", "Status", "status_of")
 
@@ -16,6 +17,7 @@ BAD_INPUT = (
     ApprovalUnknown,
     ArgumentInvalid,
     InputInvalid,
+    JournalInvalid,
     NameInvalid,
     PresetInvalid,
     ScenarioInvalid,
@@ -32,10 +34,13 @@ class Status(IntEnum):
     FAILED = 1
     BAD_INPUT = 2
     INTERRUPTED = 130
+    TERMINATED = 143
 
 
 def status_of(error: FleetError) -> Status:
     """The exit status for an error that ended a command."""
     if isinstance(error, Interrupted):
         return Status.INTERRUPTED
+    if isinstance(error, Terminated):
+        return Status.TERMINATED
     return Status.BAD_INPUT if isinstance(error, BAD_INPUT) else Status.FAILED

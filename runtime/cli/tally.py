@@ -119,9 +119,14 @@ class Tally:
         """Nobody works, and no letter waits for a reader: the run that it begins may just not have been heard of."""
         return not self.open and not any(map(self._waits, self.letters.values()))
 
+    def goes_on(self, run: RunId, agent: AgentId) -> None:
+        """Take in that a run is under way or waits for its turn, although its agent died: its next life has it."""
+        self.ends.pop(run, None)
+        self.open[run] = agent
+
     def over(self, run: RunId, agent: AgentId) -> bool:
         """Whether this run has ended, in whatever way."""
-        return run in self.ends or self.fallen.get(agent, 0) >= life_of(run)
+        return run in self.ends or (run not in self.open and self.fallen.get(agent, 0) >= life_of(run))
 
     def ends_of(self, agent: AgentId) -> tuple[RunEnd, ...]:
         """How the runs of one agent ended, oldest first."""

@@ -1,40 +1,69 @@
-"""One task for one's own agents, from the first to the last outcome."""
+"""One task for one's own agents, from the first to the last outcome; or what another process has left of it."""
 
+import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
+from ...protocols.ids import AgentId, RunId
 from ...protocols.outcome import Ending
 from ..agent import Agent, TokenLimit
 from ..fleet import Fleet
-from ..run import Run
+from ..journal.fleets import KeptFleet
 from ..supervision.account import Account
 from .console import complain, print_json, stdout
 from .documents import entry
-from .errors import SUSPECTS
-from .follow import follow
-from .screen import open_screen
+from .errors import SUSPECTS, InputInvalid
+from .fleet_journal import FleetJournal
+from .follow import Followed, follow
+from .screen import Screen, open_screen
 from .starting import started
 from .status import NAME, Status
 from .summary import agents_table, spent
 from .table import tokens
 from .tally import RunEnd, Tally
+from .wording import plural
 
-__all__ = ("Work", "do")
+__all__ = ("Work", "do", "resuming")
+
+OURS = re.compile(r"agent-\d+")
+"""How the agents of this command are named."""
 
 
 @dataclass(frozen=True)
 class Work:
-    """A task that each of the named agents gets; `limit` is the fleet's."""
+    """What is to be done.
 
-    task: str
+    Attributes:
+        task: What each of the named agents is asked; None: nothing new, only what is unfinished goes on.
+        limit: The fleet's.
+        journal: The fleet's name, and where is written what it does.
+    """
+
+    task: str | None
     agent: Agent
     names: tuple[str, ...]
     limit: TokenLimit | None
     system: Literal["ray", "local"]
+    journal: FleetJournal
+
+
+class Unfinished(NamedTuple):
+    """A run of an earlier process that goes on in this one."""
+
+    id: RunId
+    agent: AgentId
+
+
+class Done(NamedTuple):
+    """What came of the work: how runs ended, oldest first, the table of agents, and the accounts."""
+
+    ends: tuple[RunEnd, ...]
+    table: Any
+    accounts: tuple[Account, ...]
 
 
 async def do(work: Work, *, as_json: bool) -> Status:
@@ -44,23 +73,116 @@ async def do(work: Work, *, as_json: bool) -> Status:
         FleetError: The system could not be started, or failed.
     """
     console, tally = stdout(), Tally()
+    kept = await work.journal.look(create=work.task is not None)
+    before = known_before(work, kept)
+    if work.task is None and kept is not None and kept.ended:
+        return nothing_left(work, as_json=as_json)
     with open_screen(console, silent=as_json, live=False) as screen:
-        async with started(Fleet(system=work.system, limit=work.limit), work.system, screen) as fleet:
-            refs = await fleet.spawn(work.agent, work.names)
-            runs = tuple([await ref.start(work.task) for ref in refs])
-            await follow(fleet, runs, tally, screen)
-            rows, accounts = await fleet.statuses(), await fleet.accounts()
-    ends = tuple(end_of(run, tally) for run in runs)
+        done = await in_fleet(work, before, tally, screen)
+    finished = not tally.open and all(end.outcome != DIED for end in done.ends)
+    if finished:
+        await work.journal.end()
     if as_json:
-        print_json(shown(ends, accounts))
+        print_json(named(work) | shown(done.ends, done.accounts))
     else:
-        console.print(agents_table(rows, tally))
-        show(console, ends, accounts)
-    for end in ends:
+        console.print(done.table)
+        show(console, done.ends, done.accounts)
+    for end in done.ends:
         if not end.answered:
             see = f"{NAME} explain {end.error}" if end.outcome == Ending.FAILED and entry(end.error) else ""
             complain(f"{end.agent} did not answer: {end.outcome}. {end.reason}", see)
-    return status_of_ends(ends)
+    if not finished and work.journal.url is not None:
+        complain(f"The fleet can go on: {resuming(work.journal)}, with the same options.")
+    return status_of_ends(done.ends)
+
+
+DIED = "died"
+"""The outcome of a run whose agent died and did not come back."""
+
+
+async def in_fleet(work: Work, before: tuple[str, ...], tally: Tally, screen: Screen) -> Done:
+    """Do the work in a fleet of its own, which ends with it; `before` are the agents of earlier processes."""
+    journal = work.journal
+    fleet = Fleet(journal.fleet, system=work.system, limit=work.limit, journal=journal.url)
+    async with started(fleet, work.system, screen):
+        screen.say(f"Fleet {fleet.name}" + (f", written down in {journal.where}" if journal.url else ""))
+        everybody = tuple(dict.fromkeys((*before, *work.names)))
+        refs = await fleet.spawn(work.agent, everybody)
+        after = await past(fleet, tally) if before else 0
+        old = await unfinished(fleet, tally) if before else ()
+        if before:
+            screen.say(f"It goes on; {plural(len(old), 'run')} of an earlier process had not ended.")
+        asked = [ref for ref in refs if ref.name in work.names]
+        new = [await ref.start(work.task) for ref in asked] if work.task is not None else []
+        runs: tuple[Followed, ...] = (*old, *new)
+        await follow(fleet, runs, tally, screen, after)
+        rows, accounts = await fleet.statuses(), await fleet.accounts()
+    ends = tuple(end_of(run, tally) for run in runs)
+    if work.task is None:
+        ends = (*earlier(ends, before, tally), *ends)
+    return Done(ends, agents_table(rows, tally), accounts)
+
+
+def known_before(work: Work, kept: KeptFleet | None) -> tuple[str, ...]:
+    """The agents that the fleet had in earlier processes.
+
+    Raises:
+        InputInvalid: They are not this command's, or there are none to go on with.
+    """
+    agents = () if kept is None else tuple(sorted(kept.agents, key=lambda agent: (len(agent), agent)))
+    name = work.journal.fleet
+    if foreign := [agent for agent in agents if not OURS.fullmatch(agent)]:
+        reason = f"The fleet {name!r} was not begun by `{NAME} run` (it has {foreign[0]!r}): choose another --name."
+        raise InputInvalid(reason=reason)
+    if work.task is None and not agents:
+        reason = f"There is no fleet {name!r} to go on with: `{NAME} journal` lists those there are."
+        raise InputInvalid(reason=reason)
+    return agents
+
+
+async def past(fleet: Fleet, tally: Tally) -> int:
+    """Take in what happened in earlier processes, which nobody is shown; gives the number of the last notice."""
+    newest = (await anext(fleet.notices(-1))).number
+    async for notice in fleet.notices():
+        tally.add(notice)
+        if notice.number >= newest:
+            break
+    return newest
+
+
+async def unfinished(fleet: Fleet, tally: Tally) -> tuple[Unfinished, ...]:
+    """The runs of earlier processes that go on."""
+    rows = await fleet.statuses()
+    found = tuple(Unfinished(run, row.agent) for row in rows for run in row.runs)
+    for run in found:
+        tally.goes_on(run.id, run.agent)
+    return found
+
+
+def earlier(ends: Sequence[RunEnd], agents: Iterable[str], tally: Tally) -> tuple[RunEnd, ...]:
+    """How the last run ended of each agent that had nothing left to do: an earlier process may not have said so."""
+    told = {end.agent for end in ends}
+    return tuple(end for agent in agents if agent not in told for end in tally.ends_of(AgentId(agent))[-1:])
+
+
+def nothing_left(work: Work, *, as_json: bool) -> Status:
+    """Say that the fleet is finished business."""
+    if as_json:
+        print_json(named(work) | {"runs": []})
+    else:
+        stdout().print(f"All runs of {work.journal.fleet} have ended: nothing is left to do.", highlight=False)
+    return Status.OK
+
+
+def named(work: Work) -> dict[str, Any]:
+    """The fleet and its journal as JSON."""
+    return {"fleet": work.journal.fleet, "journal": work.journal.where}
+
+
+def resuming(journal: FleetJournal) -> str:
+    """The command that goes on with a fleet."""
+    place = "" if journal.own else " and --journal"
+    return f"`{NAME} run --resume --name {journal.fleet}`{place}"
 
 
 def status_of_ends(ends: Sequence[RunEnd]) -> Status:
@@ -75,9 +197,9 @@ def never_heard(end: RunEnd) -> bool:
     return end.outcome == "failed" and not end.rounds and end.error in SUSPECTS
 
 
-def end_of(run: Run, tally: Tally) -> RunEnd:
+def end_of(run: Followed, tally: Tally) -> RunEnd:
     """How a run ended; if its agent died before it began, that it died."""
-    return tally.ends.get(run.id, RunEnd(run.id, run.agent, "died", reason=tally.gone.get(run.agent, "")))
+    return tally.ends.get(run.id, RunEnd(run.id, run.agent, DIED, reason=tally.gone.get(run.agent, "")))
 
 
 def show(console: Console, ends: Iterable[RunEnd], accounts: Iterable[Account]) -> None:

@@ -6,15 +6,15 @@ from pathlib import Path
 from ..ports import Journal
 from .memory import MemoryJournal
 
-__all__ = ("default_path", "open_journal")
+__all__ = ("default_folder", "default_path", "open_journal")
 
 
-def open_journal(url: str | Path | None, *, create: bool = True) -> Journal:
+def open_journal(url: str | Path | None, *, known: bool = False) -> Journal:
     """The journal at a URL or path. A database is not opened before the first call.
 
     Args:
         url: A path or `sqlite:///path`, `postgresql://user:password@host:port/database`, or None: one in memory.
-        create: Whether a missing file or an empty database becomes a journal. Not where one must be there already.
+        known: It was a journal before: no missing file and no empty database becomes one in its place.
 
     Raises:
         JournalInvalid: The URL is none, or of something else.
@@ -23,24 +23,34 @@ def open_journal(url: str | Path | None, *, create: bool = True) -> Journal:
         return MemoryJournal()
     from .sql import SqlJournal
 
-    return SqlJournal(url, create=create)
+    return SqlJournal(url, create=not known, known=known)
+
+
+def default_folder(*, environ: Mapping[str, str], home: Path) -> Path:
+    """Where journals are when nobody says: in the user's folder for what programs keep.
+
+    Args:
+        environ: The environment, for `XDG_STATE_HOME`; one that is no absolute path does not count.
+        home: The user's home.
+
+    Source: XDG Base Directory Specification, `XDG_STATE_HOME`.
+    """
+    state = Path(environ.get("XDG_STATE_HOME", ""))
+    folder = state if state.is_absolute() else home / ".local" / "state"
+    return folder / "amrita-fleet"
 
 
 def default_path(fleet: str, *, environ: Mapping[str, str], home: Path) -> Path:
-    """Where a fleet's journal is when nobody says: in the user's folder for what programs keep.
+    """A fleet's journal when nobody says: a file of its own in `default_folder`.
 
     Args:
         fleet: The fleet's name.
-        environ: The environment, for `XDG_STATE_HOME`; one that is no absolute path does not count.
+        environ: As for `default_folder`.
         home: The user's home.
 
     Raises:
         ValueError: The name cannot be that of a file.
-
-    Source: XDG Base Directory Specification, `XDG_STATE_HOME`.
     """
     if not fleet.isprintable() or "/" in fleet or fleet in {"", ".", ".."}:
         raise ValueError(f"A fleet named {fleet!r} cannot have a file of its name: give the journal a path.")
-    state = Path(environ.get("XDG_STATE_HOME", ""))
-    folder = state if state.is_absolute() else home / ".local" / "state"
-    return folder / "amrita-fleet" / f"{fleet}.sqlite"
+    return default_folder(environ=environ, home=home) / f"{fleet}.sqlite"

@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from ...protocols.ids import AgentId, Incarnation
-from ..ports import Clock, Journal
+from ..ports import Clock, Journal, Record
 from .stream_writer import StreamWriter
 
 __all__ = ("FleetLog",)
@@ -24,13 +24,22 @@ class FleetLog:
         """What its mailbox accepts."""
         return StreamWriter(self.journal, f"{self.fleet}/mail/{name}", incarnation, clock)
 
+    async def accounts(self) -> tuple[Record, ...]:
+        """What is there of what the Supervisor was asked, and nothing is claimed.
+
+        Raises:
+            JournalUnavailable: The journal cannot be reached.
+        """
+        return await self.journal.read(self._ledger)
+
     async def ledger(self, clock: Clock) -> StreamWriter:
         """What the Supervisor is asked, by a process newer than all before.
 
         Raises:
             JournalUnavailable: The journal cannot be reached.
         """
-        stream = f"{self.fleet}/ledger"
-        records = await self.journal.read(stream)
-        newest = max((record.incarnation for record in records), default=0)
-        return StreamWriter(self.journal, stream, newest + 1, clock)
+        return StreamWriter(self.journal, self._ledger, await self.journal.claim(self._ledger), clock)
+
+    @property
+    def _ledger(self) -> str:
+        return f"{self.fleet}/ledger"

@@ -3,20 +3,21 @@
 from dataclasses import dataclass, field
 
 from ..clock import SystemClock
-from ..errors import JournalUnavailable
-from ..ports import Clock, Record
-from .rules import RETENTION, Head, Retention, check_number, check_stream, claimed, numbered, unwritten
+from ..journal_errors import JournalUnavailable
+from ..ports import Clock, Record, Stored
+from .rules import RETENTION, Head, Retention, check_number, check_stream, claimed, next_life, numbered, unwritten
 
 __all__ = ("MemoryJournal",)
 
 
 @dataclass
 class Stream:
-    """Its head, its records by number in order, and when each was written (Unix seconds)."""
+    """Its head, its records by number in order, when each was written, and when the stream was (Unix seconds)."""
 
     head: Head = field(default_factory=Head)
     records: dict[int, Record] = field(default_factory=dict[int, Record])
     written: dict[int, float] = field(default_factory=dict[int, float])
+    touched: float = 0.0
 
 
 class MemoryJournal:
@@ -38,12 +39,15 @@ class MemoryJournal:
         self._clock = clock or SystemClock()
         self._streams: dict[str, Stream] = {}
 
+    async def claim(self, stream: str) -> int:
+        """Claim the stream for a life newer than all before; see `Journal.claim`."""
+        self._answer(stream)
+        return self._claimed(stream, next_life(self._streams.get(stream, Stream()).head)).head.incarnation
+
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim the stream for this life and read it; see `Journal.open`."""
         self._answer(stream, incarnation)
-        kept = self._streams.get(stream, Stream())
-        kept.head = claimed(stream, kept.head, incarnation)
-        self._streams[stream] = kept
+        kept = self._claimed(stream, incarnation)
         return tuple([record for record in kept.records.values() if record.number >= kept.head.snapshot])
 
     async def append(
@@ -55,7 +59,8 @@ class MemoryJournal:
         kept = self._streams.get(stream, Stream())
         fresh = unwritten(stream, kept.head, incarnation, offered, kept.records)
         if fresh:
-            now, last = self._clock.now(), fresh[-1].number
+            kept.touched = now = self._clock.now()
+            last = fresh[-1].number
             kept.records |= {record.number: record for record in fresh}
             kept.written |= {record.number: now for record in fresh}
             kept.head = kept.head._replace(last=last, snapshot=last if snapshot else kept.head.snapshot)
@@ -74,10 +79,25 @@ class MemoryJournal:
         self._answer()
         return tuple(sorted(name for name in self._streams if name.startswith(prefix)))
 
+    async def stored(self, prefix: str = "") -> tuple[Stored, ...]:
+        """What there is of each stream."""
+        names = await self.streams(prefix)
+        found = [(name, self._streams[name]) for name in names]
+        return tuple([Stored(name, len(it.records), size_of(it), it.touched) for name, it in found])
+
     async def drop(self, stream: str) -> None:
         """Forget a stream and whose it is."""
         self._answer(stream)
         self._streams.pop(stream, None)
+
+    async def drop_all(self, prefix: str, *, before: float | None = None) -> int:
+        """Forget all streams whose names begin so, or none; see `Journal.drop_all`."""
+        names = await self.streams(prefix)
+        if before is not None and any(self._streams[name].touched >= before for name in names):
+            return 0
+        for name in names:
+            del self._streams[name]
+        return len(names)
 
     async def aclose(self) -> None:
         """Nothing: another life may want to read it."""
@@ -90,6 +110,14 @@ class MemoryJournal:
         if self.broken:
             raise JournalUnavailable(where="in memory", reason=self.broken)
 
+    def _claimed(self, stream: str, incarnation: int) -> Stream:
+        """The stream, which is this life's from now on."""
+        kept = self._streams.get(stream, Stream())
+        kept.head = claimed(stream, kept.head, incarnation)
+        kept.touched = self._clock.now()
+        self._streams[stream] = kept
+        return kept
+
     def _forget(self, kept: Stream, now: float) -> None:
         """Delete what retention does not keep: every record up to the newest that is too old, or too much."""
         size, surplus = 0, False
@@ -100,3 +128,8 @@ class MemoryJournal:
             surplus = surplus or size > self._retention.size or kept.written[number] < now - self._retention.age
             if surplus:
                 del kept.records[number], kept.written[number]
+
+
+def size_of(kept: Stream) -> int:
+    """Bytes of a stream's records."""
+    return sum(len(record.data) for record in kept.records.values())

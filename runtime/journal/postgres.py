@@ -4,7 +4,7 @@ from sqlalchemy import URL, Connection, create_engine, text
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from ..errors import JournalInvalid, JournalUnavailable
+from ..journal_errors import JournalInvalid, JournalUnavailable
 
 __all__ = ("PostgresDatabase",)
 
@@ -25,8 +25,13 @@ SESSION = text(
     # Where commits return before they are on the disk, what was acknowledged could be lost.
     " CASE current_setting('synchronous_commit') WHEN 'off' THEN set_config('synchronous_commit', 'on', false) END,"
     # Two who find an empty database at once would both make its tables. The number is ours alone: `amrita` in ASCII.
-    " pg_advisory_xact_lock(107122698843233)"
+    " pg_advisory_xact_lock(107122698843233),"
+    # As long as the session lasts, others can see that somebody has this journal open: see `in_use`.
+    " pg_advisory_lock_shared(1634562665, hashtext(current_schema()))"
 )
+
+ALONE = text("SELECT pg_try_advisory_lock(1634562665, hashtext(current_schema()))")
+"""Only while nobody holds the lock of `SESSION`, which another schema has not in common with this one."""
 
 REFUSALS = ("password", "authentication", "does not exist", "pg_hba.conf", "permission denied")
 """Words by which a server's refusal of a connection is known; libpq gives no code for it."""
@@ -40,7 +45,10 @@ class PostgresDatabase:
 
     Attributes:
         where: Its address, without user, password and options.
+        missing: It is no file.
     """
+
+    missing = False
 
     def __init__(self, url: URL) -> None:
         """Name the database; nothing is opened yet.
@@ -70,6 +78,11 @@ class PostgresDatabase:
     def prepare(self, connection: Connection) -> None:
         """Set up the session, and wait for others who make tables until the transaction ends."""
         connection.execute(SESSION)
+
+    def in_use(self) -> bool:
+        """Whether another session has the journal open. One whose process was killed ends at once."""
+        with self.connect(create=False) as connection:
+            return not connection.execute(ALONE).scalar_one()
 
     def trouble(self, error: DBAPIError) -> JournalInvalid | JournalUnavailable:
         """What an error of PostgreSQL's, or of the way there, means for us."""

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from ..errors import Fenced, JournalConflict
+from ..journal_errors import Fenced, JournalConflict
 from ..ports import Record
 
 __all__ = (
@@ -16,6 +16,7 @@ __all__ = (
     "check_number",
     "check_stream",
     "claimed",
+    "next_life",
     "numbered",
     "unwritten",
 )
@@ -82,6 +83,16 @@ def claimed(stream: str, head: Head, incarnation: int) -> Head:
     if incarnation < head.incarnation:
         raise Fenced(stream=stream, incarnation=incarnation, newest=head.incarnation)
     return head._replace(incarnation=incarnation)
+
+
+def next_life(head: Head) -> int:
+    """The number of a life newer than all that ever claimed the stream.
+
+    Raises:
+        ValueError: There can be none.
+    """
+    check_number(head.incarnation + 1)
+    return head.incarnation + 1
 
 
 def numbered(incarnation: int, first: int, records: tuple[bytes, ...], *, snapshot: bool) -> tuple[Record, ...]:

@@ -4,7 +4,7 @@ A database is a journal when it has the table `amrita_journal`; its one row says
 tables have. Nothing is written into a database of which we do not know that it is one, or is empty.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 
 from sqlalchemy import (
     BigInteger,
@@ -17,12 +17,14 @@ from sqlalchemy import (
     MetaData,
     Table,
     Text,
+    func,
     inspect,
     select,
+    text,
     update,
 )
 
-from ..errors import JournalInvalid
+from ..journal_errors import JournalInvalid
 
 __all__ = ("JOURNAL", "RECORD", "STREAM", "VERSION", "prepare")
 
@@ -38,6 +40,7 @@ STREAM = Table(
     Column("incarnation", BigInteger, nullable=False),
     Column("last", BigInteger, nullable=False),
     Column("snapshot", BigInteger, nullable=False),
+    Column("written", Float(53), nullable=False, server_default=text("0")),  # Unix seconds; or opened
 )
 """The head of each stream. Its row is locked by whoever writes to the stream."""
 
@@ -53,26 +56,31 @@ RECORD = Table(
 )
 
 
-def create(connection: Connection) -> None:
-    """From nothing to version 1."""
-    TABLES.create_all(connection)
-    connection.execute(JOURNAL.insert().values(version=0))
+def add_written(connection: Connection, now: float) -> None:
+    """From version 1, whose streams did not know when they were last written, to 2.
+
+    The newest record tells; a stream without records counts as written now.
+    """
+    connection.execute(text("ALTER TABLE amrita_stream ADD COLUMN written DOUBLE PRECISION NOT NULL DEFAULT 0"))
+    newest = select(func.max(RECORD.c.written)).where(RECORD.c.stream == STREAM.c.stream).scalar_subquery()
+    connection.execute(update(STREAM).values(written=func.coalesce(newest, now)))
 
 
-MIGRATIONS: tuple[Callable[[Connection], None], ...] = (create,)
-"""What brings a database from each version to the next: the first from 0, an empty one, to 1, and so on."""
+MIGRATIONS: Mapping[int, Callable[[Connection, float], None]] = {1: add_written}
+"""What brings a database from each version to the next. They are told the time, in Unix seconds."""
 
-VERSION = len(MIGRATIONS)
-"""The version that this code reads and writes."""
+VERSION = 2
+"""The version that this code reads and writes; an empty database becomes one of it at once."""
 
 
-def prepare(connection: Connection, where: str, *, create_tables: bool) -> None:
+def prepare(connection: Connection, where: str, *, create_tables: bool, now: float) -> None:
     """Make sure the tables are there, as this version wants them. The caller commits.
 
     Args:
         connection: In a transaction that excludes others who do the same.
         where: Names the database in errors.
         create_tables: Whether an empty one may become a journal.
+        now: Unix seconds.
 
     Raises:
         JournalInvalid: It is one of something else or of a newer version, or an empty one that may not be filled.
@@ -81,11 +89,14 @@ def prepare(connection: Connection, where: str, *, create_tables: bool) -> None:
     if version > VERSION:
         newer = f"it was written by a newer Amrita Fleet (schema {version}; this one knows {VERSION}): use that version"
         raise JournalInvalid(where=where, reason=newer)
-    if version == 0 and not create_tables:
-        raise JournalInvalid(where=where, reason="it is empty, and a journal was there before: put it back")
-    for step in MIGRATIONS[version:]:
-        step(connection)
-    if version < VERSION:
+    if version == 0:
+        if not create_tables:
+            raise JournalInvalid(where=where, reason="it is empty, and a journal was there before: put it back")
+        TABLES.create_all(connection)
+        connection.execute(JOURNAL.insert().values(version=VERSION))
+    elif version < VERSION:
+        for older in range(version, VERSION):
+            MIGRATIONS[older](connection, now)
         connection.execute(update(JOURNAL).values(version=VERSION))
 
 

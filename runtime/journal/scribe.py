@@ -7,7 +7,7 @@ from typing import NamedTuple, Protocol
 from sqlalchemy import Connection
 from sqlalchemy.exc import DBAPIError
 
-from ..errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable
+from ..journal_errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable
 from ..ports import Clock
 from .rules import Retention
 from .schema import prepare
@@ -21,6 +21,11 @@ class Database(Protocol):
 
     where: str
 
+    @property
+    def missing(self) -> bool:
+        """Whether it is a file, and that is not there."""
+        ...
+
     def connect(self, *, create: bool) -> Connection:
         """Open it, and make it if it may be made."""
         ...
@@ -31,6 +36,10 @@ class Database(Protocol):
 
     def prepare(self, connection: Connection) -> None:
         """Set up a new connection, in a transaction that from now on excludes others who do the same."""
+        ...
+
+    def in_use(self) -> bool:
+        """Whether somebody has it open. Whoever asks has closed their own connection."""
         ...
 
     def trouble(self, error: DBAPIError) -> JournalInvalid | JournalUnavailable:
@@ -89,6 +98,19 @@ class Scribe:
             raise
         return self.do(jobs)
 
+    def in_use(self) -> bool:
+        """Whether another journal, of this or another process, has the database open.
+
+        Raises:
+            JournalUnavailable: The database does not answer.
+            JournalInvalid: It is no journal, or not one for us.
+        """
+        self.close()
+        try:
+            return self._database.in_use()
+        except DBAPIError as error:
+            raise self._database.trouble(error) from None
+
     def close(self) -> None:
         """Let go of the connection; the next job opens another."""
         if self._connection is not None:
@@ -112,7 +134,8 @@ class Scribe:
             self._connection = self._database.connect(create=self._create)
             with self._connection.begin():
                 self._database.prepare(self._connection)
-                prepare(self._connection, self._database.where, create_tables=self._create)
+                now = self._clock.now()
+                prepare(self._connection, self._database.where, create_tables=self._create, now=now)
             self._create = False
         return self._connection
 
@@ -121,5 +144,5 @@ def answer(job: Job, transaction: Transaction) -> object:
     """What a job's work returns, or why it was refused; others in the same transaction go on."""
     try:
         return job.work(transaction)
-    except (Fenced, JournalConflict) as refusal:
+    except (Fenced, JournalConflict, ValueError) as refusal:
         return refusal

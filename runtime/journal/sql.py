@@ -15,8 +15,8 @@ from sqlalchemy import URL, make_url
 from sqlalchemy.exc import ArgumentError
 
 from ..clock import SystemClock
-from ..errors import JournalInvalid, JournalUnavailable
-from ..ports import Clock, Record
+from ..journal_errors import JournalInvalid, JournalUnavailable
+from ..ports import Clock, Record, Stored
 from .postgres import PostgresDatabase
 from .rules import RETENTION, Retention, check_number, check_stream, numbered
 from .scribe import Database, Job, Scribe
@@ -46,6 +46,7 @@ class SqlJournal:
         url: str | Path,
         *,
         create: bool = True,
+        known: bool = False,
         retention: Retention = RETENTION,
         clock: Clock | None = None,
         patience: float = PATIENCE,
@@ -55,6 +56,7 @@ class SqlJournal:
         Args:
             url: A path, `sqlite:///path`, or `postgresql://user:password@host:port/database`.
             create: Whether a missing file or an empty database becomes a journal. Not where one must be there already.
+            known: It was a journal before, so that a file that is missing is awaited, and no error for good.
             retention: How long records before the newest snapshot are kept.
             clock: Time; None: the machine's.
             patience: Seconds to wait for a database that does not answer at all.
@@ -64,6 +66,8 @@ class SqlJournal:
         """
         database = database_of(url)
         self.where = database.where
+        if isinstance(database, SqliteFile):
+            database.known = known
         self._scribe = Scribe(database, retention, clock or SystemClock(), create=create)
         self._patience = patience
         self._thread = ThreadPoolExecutor(1, "journal")
@@ -74,6 +78,11 @@ class SqlJournal:
     def __repr__(self) -> str:
         """Where it is, without a password."""
         return f"SqlJournal({self.where!r})"
+
+    async def claim(self, stream: str) -> int:
+        """Claim the stream for a life newer than all before; see `Journal.claim`."""
+        check_stream(stream)
+        return await self._ask(stream, lambda asked: asked.claim(stream))
 
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim the stream for this life and read it; see `Journal.open`."""
@@ -99,10 +108,29 @@ class SqlJournal:
         """The names of all streams, in order."""
         return await self._ask(None, lambda asked: asked.streams(prefix)) if prefix.isprintable() else ()
 
+    async def stored(self, prefix: str = "") -> tuple[Stored, ...]:
+        """What there is of each stream."""
+        return await self._ask(None, lambda asked: asked.stored(prefix)) if prefix.isprintable() else ()
+
     async def drop(self, stream: str) -> None:
         """Forget a stream and whose it is."""
         check_stream(stream)
         await self._ask(stream, lambda asked: asked.drop(stream))
+
+    async def drop_all(self, prefix: str, *, before: float | None = None) -> int:
+        """Forget all streams whose names begin so, or none; see `Journal.drop_all`."""
+        return await self._ask(None, lambda asked: asked.drop_all(prefix, before)) if prefix.isprintable() else 0
+
+    async def in_use(self) -> bool:
+        """Whether another journal, of this or another process, has the database open, as a running fleet has.
+
+        Raises:
+            JournalUnavailable: It cannot be asked now.
+            JournalInvalid: This is no journal, or not one for us.
+        """
+        if self._closed:
+            raise JournalUnavailable(where=self.where, reason="it was closed")
+        return await asyncio.get_running_loop().run_in_executor(self._thread, self._scribe.in_use)
 
     async def aclose(self) -> None:
         """Finish what was asked for, and let go of the database."""

@@ -10,7 +10,7 @@ from sqlalchemy import Connection, create_engine, event
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.pool import NullPool
 
-from ..errors import JournalInvalid, JournalUnavailable
+from ..journal_errors import JournalInvalid, JournalUnavailable
 from .schema import JOURNAL
 
 __all__ = ("BUSY", "SqliteFile")
@@ -31,7 +31,10 @@ class SqliteFile:
 
     Attributes:
         where: The path.
+        known: It was a journal before, also where this process has not seen it: while it is missing, it is away.
     """
+
+    known = False
 
     def __init__(self, path: Path) -> None:
         """Name the file; nothing is opened yet."""
@@ -59,6 +62,11 @@ class SqliteFile:
         self._file = self._now()
         return connection
 
+    @property
+    def missing(self) -> bool:
+        """Whether there is no file now, or none to be seen."""
+        return self._now() is None or not self._path.is_file()
+
     def check(self) -> None:
         """Look whether the file that was opened is still there: one that was deleted could still be written to.
 
@@ -70,6 +78,24 @@ class SqliteFile:
 
     def prepare(self, connection: Connection) -> None:
         """Nothing: every transaction excludes all others."""
+
+    def in_use(self) -> bool:
+        """Whether somebody has the file open: SQLite lets nobody have it alone while another connection is there.
+
+        Processes that were killed do not count: their locks ended with them. Nothing is written, so that the file stays
+        as old as what is in it.
+        """
+        try:
+            with closing(sqlite3.connect(f"{self._path.as_uri()}?mode=rw", uri=True, timeout=0)) as connection:
+                connection.execute("PRAGMA locking_mode=EXCLUSIVE")
+                connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        except sqlite3.OperationalError as error:
+            if error.sqlite_errorcode & 0xFF in {sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED}:
+                return True
+            raise JournalUnavailable(where=self.where, reason=str(error)) from None
+        except sqlite3.DatabaseError as error:
+            raise JournalInvalid(where=self.where, reason=str(error)) from None
+        return False
 
     def trouble(self, error: DBAPIError) -> JournalInvalid | JournalUnavailable:
         """What an error of SQLite's means for us."""
@@ -119,8 +145,8 @@ class SqliteFile:
 
     def _missing(self) -> JournalInvalid | JournalUnavailable:
         """The error for a file that should be there."""
-        if self._file is None:
-            return JournalInvalid(where=self.where, reason="the file is not there, and was before: put it back")
+        if self._file is None and not self.known:
+            return JournalInvalid(where=self.where, reason="there is no such file; if there was one, put it back")
         return JournalUnavailable(where=self.where, reason="the file is gone: put it back")
 
 

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 
-from ..errors import JournalUnavailable
+from ..journal_errors import JournalUnavailable
 from ..ports import Clock, Journal, Record
 from ..whole import GivenUp, WholeWork
 
@@ -59,19 +59,28 @@ class StreamWriter:
             JournalUnavailable: The writer was closed; whether they were written is unknown.
         """
         try:
-            if not self._closed:
-                await self._work.run(self._append(records, snapshot=snapshot))
-                return
+            await self._work.run(self.write(*records, snapshot=snapshot))
         except GivenUp:
-            pass
-        raise JournalUnavailable(where=f"of {self.stream}", reason="whoever writes there has ended")
+            raise self._over() from None
 
     def close(self) -> None:
         """Write nothing more, and give up what waits for the journal; from any thread. Safe to call twice."""
         self._closed = True
         self._work.give_up()
 
-    async def _append(self, records: tuple[bytes, ...], *, snapshot: bool) -> None:
+    def _over(self) -> JournalUnavailable:
+        return JournalUnavailable(where=f"of {self.stream}", reason="whoever writes there has ended")
+
+    async def write(self, *records: bytes, snapshot: bool = False) -> None:
+        """Do what `append` does, for one whose own work nobody cuts short: then this is cut nowhere either.
+
+        Raises:
+            Fenced: A newer life has the stream.
+            JournalConflict: Somebody else wrote there under this very life.
+            JournalUnavailable: The writer was closed.
+        """
+        if self._closed:
+            raise self._over()
         async with self._turn:
             while True:
                 try:
@@ -79,7 +88,7 @@ class StreamWriter:
                 except JournalUnavailable as error:  # the same bytes under the same numbers are asked for again
                     if not self.note:
                         log.warning("%s waits for its journal: %s", self.stream, error)
-                    self.note = f"waits for its journal: {error}"
+                    self.note = f"waits for its journal: {error.reason.rstrip('.')} ({error.where})"
                     await self._clock.sleep(PAUSE)
                 else:
                     self._next += len(records)

@@ -7,17 +7,17 @@ gathered and written in as few statements as there are tables.
 from collections.abc import Iterable
 from typing import Any
 
-from sqlalchemy import Connection, bindparam, delete, func, insert, or_, select, text, update
+from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, or_, select, text, update
 
-from ..ports import Record
-from .rules import Head, Retention, claimed, unwritten
+from ..ports import Record, Stored
+from .rules import Head, Retention, claimed, next_life, unwritten
 from .schema import RECORD, STREAM
 
 __all__ = ("Transaction",)
 
 # Statements are made once: to make one takes as long as to execute it.
 LOCK_HEADS = (
-    select(STREAM)
+    select(STREAM.c.stream, STREAM.c.incarnation, STREAM.c.last, STREAM.c.snapshot)
     .where(STREAM.c.stream.in_(bindparam("names", expanding=True)))
     .order_by(STREAM.c.stream)
     .with_for_update()
@@ -32,7 +32,13 @@ INSERT_HEAD = text(
 UPDATE_HEAD = (
     update(STREAM)
     .where(STREAM.c.stream == bindparam("name"))
-    .values(last=bindparam("newest"), snapshot=bindparam("summary"))
+    .values(last=bindparam("newest"), snapshot=bindparam("summary"), written=bindparam("now"))
+)
+
+CLAIM = (
+    update(STREAM)
+    .where(STREAM.c.stream == bindparam("name"))
+    .values(incarnation=bindparam("life"), written=bindparam("now"))
 )
 
 
@@ -67,17 +73,14 @@ class Transaction:
             found = self._connection.execute(LOCK_HEADS, {"names": names})
             self._heads |= dict.fromkeys(names, Head()) | {name: Head(*head) for name, *head in found}
 
+    def claim(self, stream: str) -> int:
+        """Claim a stream for a life newer than all before."""
+        return self._claim(stream, next_life(self._begun(stream))).incarnation
+
     def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         """Claim a stream and read it from its newest snapshot on."""
-        if self._head(stream).incarnation == 0:
-            self._begin(stream)
-        head = claimed(stream, self._head(stream), incarnation)
-        if head != self._heads[stream]:
-            self._connection.execute(
-                update(STREAM).where(STREAM.c.stream == stream).values(incarnation=head.incarnation)
-            )
-            self._heads[stream] = head
-        return self.read(stream, head.snapshot - 1)
+        self._begun(stream)
+        return self.read(stream, self._claim(stream, incarnation).snapshot - 1)
 
     def append(self, stream: str, incarnation: int, offered: tuple[Record, ...]) -> None:
         """Add records to a stream."""
@@ -104,8 +107,20 @@ class Transaction:
 
     def streams(self, prefix: str) -> tuple[str, ...]:
         """The names of streams, in the order of their characters, whatever the database's language."""
-        begins = func.substr(STREAM.c.stream, 1, len(prefix)) == prefix
-        return tuple(sorted(self._connection.execute(select(STREAM.c.stream).where(begins)).scalars()))
+        return tuple(sorted(self._connection.execute(select(STREAM.c.stream).where(begins(prefix))).scalars()))
+
+    def stored(self, prefix: str) -> tuple[Stored, ...]:
+        """What there is of each stream, in the same order as `streams`."""
+        self.flush()
+        size = func.coalesce(func.sum(func.length(RECORD.c.data)), 0)
+        asked = (
+            select(STREAM.c.stream, func.count(RECORD.c.number), size, STREAM.c.written)
+            .outerjoin(RECORD, RECORD.c.stream == STREAM.c.stream)
+            .where(begins(prefix))
+            .group_by(STREAM.c.stream, STREAM.c.written)
+        )
+        found = self._connection.execute(asked)
+        return tuple(sorted(Stored(name, int(records), int(size), written) for name, records, size, written in found))
 
     def drop(self, stream: str) -> None:
         """Forget a stream."""
@@ -115,11 +130,25 @@ class Transaction:
         self._connection.execute(delete(STREAM).where(STREAM.c.stream == stream))
         self._heads[stream] = Head()
 
+    def drop_all(self, prefix: str, before: float | None) -> int:
+        """Forget all streams whose names begin so, unless one of them was written to since."""
+        self.flush()
+        asked = select(STREAM.c.stream, STREAM.c.written).where(begins(prefix)).order_by(STREAM.c.stream)
+        found = self._connection.execute(asked.with_for_update()).all()
+        if before is not None and any(written >= before for _, written in found):
+            return 0
+        for name, _ in found:
+            self.drop(name)
+        return len(found)
+
     def flush(self) -> None:
         """Write what was gathered."""
         if self._changed:
             self._connection.execute(INSERT_RECORD, self._records)
-            heads = [{"name": name, "newest": it.last, "summary": it.snapshot} for name, it in self._changed.items()]
+            heads = [
+                {"name": name, "newest": it.last, "summary": it.snapshot, "now": self._now}
+                for name, it in self._changed.items()
+            ]
             self._connection.execute(UPDATE_HEAD, heads)
             self._records, self._changed = [], {}
 
@@ -129,10 +158,18 @@ class Transaction:
             self.lock([stream])
         return self._heads[stream]
 
-    def _begin(self, stream: str) -> None:
-        """Make sure the stream is there; somebody else may have made it since its head was looked for."""
-        self._connection.execute(INSERT_HEAD, {"stream": stream})
-        del self._heads[stream]
+    def _begun(self, stream: str) -> Head:
+        """The head of a stream that is there from now on; somebody else may have made it since it was looked for."""
+        if self._head(stream).incarnation == 0:
+            self._connection.execute(INSERT_HEAD, {"stream": stream})
+            del self._heads[stream]
+        return self._head(stream)
+
+    def _claim(self, stream: str, incarnation: int) -> Head:
+        """The head of a stream that is there, and this life's from now on."""
+        self._heads[stream] = head = claimed(stream, self._head(stream), incarnation)
+        self._connection.execute(CLAIM, {"name": stream, "life": head.incarnation, "now": self._now})
+        return head
 
     def _forget(self, stream: str, snapshot: int) -> None:
         """Delete what retention does not keep: every record up to the newest that is too old, or too much."""
@@ -146,3 +183,8 @@ class Transaction:
         surplus = or_(before.c.size > self._retention.size, before.c.written < self._now - self._retention.age)
         newest = select(func.max(before.c.number)).where(surplus).scalar_subquery()
         self._connection.execute(delete(RECORD).where(RECORD.c.stream == stream, RECORD.c.number <= newest))
+
+
+def begins(prefix: str) -> ColumnElement[bool]:
+    """The condition that a stream's name begins so, whatever the database's language."""
+    return func.substr(STREAM.c.stream, 1, len(prefix)) == prefix

@@ -3,9 +3,10 @@
 from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import islice
 from typing import NamedTuple
 
-from ...protocols.ids import AgentId, Incarnation, MessageId, RunId
+from ...protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from ...protocols.mail import (
     BODY_LIMIT,
     ENVELOPE_CHARGE,
@@ -18,13 +19,17 @@ from ...protocols.mail import (
 )
 from .refusal import refusal_of
 
-__all__ = ("FATES", "SENDERS", "Mailbox", "MailboxState")
+__all__ = ("FATES", "SENDERS", "Mailbox", "MailboxState", "Place")
 
 FATES = 4096
 """Messages whose end is remembered, the last ones."""
 
 SENDERS = 16_384
-"""Senders whose place is remembered, those heard last."""
+"""Senders whose place is remembered, those heard last; each life of a person counts as one."""
+
+
+NOWHERE = (0, 0)
+"""The place of a sender of whom nothing was accepted or refused for good."""
 
 
 @dataclass(slots=True)
@@ -32,12 +37,18 @@ class Heard:
     """How far one sender was heard.
 
     Attributes:
-        order: (incarnation, seq) of the last message accepted or refused for good; what is not above it came before.
+        order: (incarnation, seq) of the last message accepted or refused for good; what that life sent and is not above
+            it came before.
         full: (incarnation, attempt) of the last attempt answered `full`; what is not above it is a late copy.
     """
 
-    order: tuple[int, int] = (0, 0)
+    order: tuple[int, int] = NOWHERE
     full: tuple[int, int] = (0, -1)
+
+    @property
+    def life(self) -> int:
+        """The newest incarnation heard."""
+        return max(self.order[0], self.full[0])
 
 
 class Fate(NamedTuple):
@@ -62,7 +73,7 @@ class MailboxState:
     """A whole mailbox, as another process needs it.
 
     Attributes:
-        heard: How far each sender was heard, who was silent longest first.
+        heard: How far each sender was heard, who was silent longest first; a person has a place for each life.
         fates: What became of messages, the oldest first.
     """
 
@@ -109,21 +120,21 @@ class Mailbox:
         self._closed: Refusal | None = None
         self._waiting: dict[MessageId, Envelope] = {}
         self._fates: OrderedDict[MessageId, Fate] = OrderedDict()
-        self._heard: OrderedDict[AgentId, Heard] = OrderedDict()
+        self._heard: OrderedDict[tuple[AgentId, int], Heard] = OrderedDict()
 
     @property
     def waiting(self) -> int:
         """Messages that were accepted and not yet consumed."""
         return len(self._waiting)
 
-    @property
-    def has_waking(self) -> bool:
-        """Whether a peer's message waits; the runtime's own notes wake nobody."""
-        return any(envelope.kind is not Kind.NOTE for envelope in self._waiting.values())
+    def has(self, senders: tuple[AgentId, ...] = (), *, notes: bool = True) -> bool:
+        """Whether mail waits.
 
-    def has(self, senders: tuple[AgentId, ...] = ()) -> bool:
-        """Whether mail of one of `senders` waits; without senders: whether any does."""
-        return any(self._from(senders))
+        Args:
+            senders: Only mail of these; empty: anybody's.
+            notes: Whether the runtime's own notes count, which wake nobody.
+        """
+        return any(notes or envelope.kind is not Kind.NOTE for envelope in self._from(senders))
 
     def accept(self, batch: tuple[Envelope, ...], now: float) -> tuple[Verdict, ...]:
         """Judge each message and store the acceptable ones; one verdict each, in order.
@@ -135,7 +146,11 @@ class Mailbox:
             batch: Messages, each sender's in rising (incarnation, seq).
             now: Unix seconds.
         """
-        return tuple(self._judge(envelope, now) for envelope in batch)
+        return tuple([self._judge(envelope, now) for envelope in batch])
+
+    def newest(self, count: int) -> tuple[Envelope, ...]:
+        """Of what waits, the messages that were stored last, in that order."""
+        return tuple(islice(self._waiting.values(), len(self._waiting) - count, None))
 
     def take(self, size: int, senders: tuple[AgentId, ...] = ()) -> tuple[Envelope, ...]:
         """Read the oldest messages and leave them there.
@@ -175,7 +190,11 @@ class Mailbox:
 
     def state(self) -> MailboxState:
         """All that another process needs to go on."""
-        heard = tuple(Place(sender, Incarnation(one.order[0]), one.order[1]) for sender, one in self._heard.items())
+        heard = tuple(
+            Place(sender, Incarnation(one.order[0]), one.order[1])
+            for (sender, _), one in self._heard.items()
+            if one.order != NOWHERE
+        )
         fates = tuple(Receipt(message, self.owner, *fate) for message, fate in self._fates.items())
         return MailboxState(tuple(self._waiting.values()), heard, fates, self.accepted, self.consumed)
 
@@ -184,14 +203,14 @@ class Mailbox:
         for envelope in state.waiting:
             self._store(envelope, envelope.size)
         for sender, incarnation, seq in state.heard:
-            self._listen(sender).order = (incarnation, seq)
+            self._listen(sender, incarnation).order = (incarnation, seq)
         for receipt in state.fates:
             self._remember(receipt.id, Fate(receipt.state, receipt.refusal, receipt.run, receipt.step))
         self.accepted, self.consumed = state.accepted, state.consumed
 
     def restore_accepted(self, envelope: Envelope) -> None:
         """Take in again what an earlier life had accepted, whether there is room or not: its sender was told so."""
-        heard = self._listen(envelope.sender)
+        heard = self._listen(envelope.sender, envelope.incarnation)
         heard.order = max(heard.order, (envelope.incarnation, envelope.seq))
         if envelope.id not in self._waiting and envelope.id not in self._fates:
             self._store(envelope, envelope.size)
@@ -233,11 +252,18 @@ class Mailbox:
         """Store the message, or say why not."""
         if envelope.recipient != self.owner:
             return Refusal.UNKNOWN
-        heard = self._listen(envelope.sender)
-        order = envelope.incarnation, envelope.seq
+        heard = self._listen(envelope.sender, envelope.incarnation)
         # Known by its id: a restarted sender sends it again under its new incarnation.
-        if order <= heard.order or envelope.id in self._waiting or envelope.id in self._fates:
+        if envelope.id in self._waiting or envelope.id in self._fates:
             return self._told(envelope.id)
+        if envelope.incarnation < heard.life:
+            return Refusal.FENCED  # whether it came in time is not known; that it will be read cannot be promised
+        if (envelope.incarnation, envelope.seq) <= heard.order:
+            return None  # it came before, and its fate is forgotten
+        return self._judge_new(envelope, heard, now)
+
+    def _judge_new(self, envelope: Envelope, heard: Heard, now: float) -> Verdict:
+        """Store a message that did not come before, or say why not."""
         if self._closed:
             return self._closed  # asked again, the answer is the same: nothing need be remembered
         attempt = envelope.incarnation, envelope.attempt
@@ -248,22 +274,28 @@ class Mailbox:
         if refusal is None and not self._fits(size):
             heard.full = attempt
             return Refusal.FULL
-        heard.order = order
+        heard.order = envelope.incarnation, envelope.seq
         if refusal is None:
             self._store(envelope, size)
         else:
             self._remember(envelope.id, Fate(ReceiptState.REFUSED, refusal))
         return refusal
 
-    def _listen(self, sender: AgentId) -> Heard:
-        """The sender's place; whoever was silent longest makes room for a new one."""
-        heard = self._heard.get(sender)
+    def _listen(self, sender: AgentId, incarnation: Incarnation) -> Heard:
+        """The sender's place; whoever was silent longest makes room for a new one.
+
+        The lives of an agent follow each other and share one place. Those of a person are processes that speak at the
+        same time, so each has its own. A life that was forgotten and speaks again is heard anew: a late copy of what it
+        sent is known by its id, as long as its fate is remembered.
+        """
+        key = sender, incarnation if sender == USER else 0
+        heard = self._heard.get(key)
         if heard is None:
-            heard = self._heard[sender] = Heard()
+            heard = self._heard[key] = Heard()
             if len(self._heard) > SENDERS:
                 self._heard.popitem(last=False)
         else:
-            self._heard.move_to_end(sender)
+            self._heard.move_to_end(key)
         return heard
 
     def _told(self, message: MessageId) -> Verdict:

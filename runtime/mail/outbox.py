@@ -45,6 +45,9 @@ class Outbox:
     2. `next_batch` gives what goes now; until it is answered or lost there is no other for that recipient.
     3. `answered` ends what got a final verdict; what met a full mailbox stays in front.
     4. `lost` means nobody knows whether the batch arrived: the very same one goes again.
+
+    Attributes:
+        waiting: Messages that have been neither accepted nor refused for good, those on their way included.
     """
 
     def __init__(self, owner: AgentId, incarnation: Incarnation, *, messages: int = 1024) -> None:
@@ -58,6 +61,7 @@ class Outbox:
         """
         self.owner = owner
         self.incarnation = incarnation
+        self.waiting = 0
         self._messages = messages
         self._lanes: defaultdict[AgentId, Lane] = defaultdict(Lane)
 
@@ -120,6 +124,7 @@ class Outbox:
         if len(lane.waiting) >= self._messages:
             return envelope, Refusal.FULL
         lane.waiting[id_] = envelope
+        self.waiting += 1
         return envelope, None
 
     def next_batch(self, recipient: AgentId) -> tuple[Envelope, ...]:
@@ -144,9 +149,10 @@ class Outbox:
         if len(verdicts) != len(lane.batch):
             raise DecodeError(reason=f"{len(verdicts)} verdicts for {len(lane.batch)} messages")
         judged = zip(lane.batch, verdicts, strict=True)
-        settled = tuple((envelope, verdict) for envelope, verdict in judged if verdict is not Refusal.FULL)
+        settled = tuple([each for each in judged if each[1] is not Refusal.FULL])
         for envelope, _ in settled:
             del lane.waiting[envelope.id]
+        self.waiting -= len(settled)
         if len(settled) < len(lane.batch):
             self._try_anew(lane)
         lane.batch, lane.away = (), False
@@ -161,6 +167,7 @@ class Outbox:
         lane = self._lanes[recipient]
         dropped = tuple(lane.waiting.values())
         lane.waiting, lane.batch, lane.away = {}, (), False
+        self.waiting -= len(dropped)
         return dropped
 
     def withdraw(self, recipient: AgentId, message: MessageId) -> bool:
@@ -168,7 +175,9 @@ class Outbox:
         lane = self._lanes[recipient]
         if any(envelope.id == message for envelope in lane.batch):
             return False
-        return lane.waiting.pop(message, None) is not None
+        withdrawn = lane.waiting.pop(message, None) is not None
+        self.waiting -= withdrawn
+        return withdrawn
 
     def _new_id(self, message: MessageId) -> MessageId:
         """The given id, if no message has it yet."""

@@ -13,6 +13,7 @@ from typing import Self
 import uvicorn
 
 from ..errors import SystemUnavailable
+from ..termination import Termination, end_by_signal
 from .app import build_app
 from .faults import Faults
 from .library import read_scenarios, shipped
@@ -25,6 +26,8 @@ __all__ = ("LOOPBACK", "Simulator", "serve")
 LOOPBACK = "127.0.0.1"
 GRACE = 1
 """Seconds that answers in flight have when the server stops."""
+
+DRAINS = f"The simulator drains: answers in flight have {GRACE} second to end."
 
 
 class QuietServer(uvicorn.Server):
@@ -153,17 +156,27 @@ def serve(
 ) -> None:
     """Serve until interrupted, the shipped scenarios and those in `scenario_files`; print the base URL as first line.
 
+    SIGTERM ends it so too, and then the process by the signal itself.
+
     Raises:
         SystemUnavailable: The port is taken, or the address cannot be used.
         ScenarioInvalid: A scenario file cannot be used.
     """
     simulator = Simulator(host=host, port=port, scenarios=read_scenarios(scenario_files), key=key, faults=faults)
-    with contextlib.suppress(KeyboardInterrupt):
-        asyncio.run(announce_and_wait(simulator))
+    termination = Termination(heard=lambda: sys.stderr.write(f"{DRAINS}\n"))
+    try:
+        asyncio.run(announce_and_wait(simulator, termination))
+    except KeyboardInterrupt:
+        return
+    except asyncio.CancelledError:
+        if not termination.received:
+            raise
+        end_by_signal()
 
 
-async def announce_and_wait(simulator: Simulator) -> None:
+async def announce_and_wait(simulator: Simulator, termination: Termination) -> None:
     """Run the simulator until the task is cancelled."""
+    termination.watch()
     async with simulator:
         sys.stdout.write(f"{simulator.base_url}\n")
         sys.stdout.flush()

@@ -35,10 +35,11 @@ from .events import (
     TimerFired,
     ToolEnded,
     ToolHeld,
+    WaitEnded,
     Woken,
 )
 from .failing import last_failed, model_failed, side_failed
-from .leaving import mail_arrived, mail_seen, wait_over
+from .leaving import mail_arrived, mail_seen, wait_ended, wait_over
 from .phases import (
     Acting,
     Asking,
@@ -152,7 +153,7 @@ MOVES: Mapping[Phase, Mapping[type[Event], Move]] = {
     Phase.SUMMARISING: {**ASKED, Replied: summarised},
     Phase.LEAVING: {**ANYWHERE, MailSeen: mail_seen},
     Phase.COMPACTING: {**ASKED, Replied: compacted},
-    Phase.WAITING: {**ANYWHERE, MailArrived: mail_arrived, TimerFired: wait_over},
+    Phase.WAITING: {**ANYWHERE, MailArrived: mail_arrived, TimerFired: wait_over, WaitEnded: wait_ended},
     Phase.WINDING_DOWN: {
         **ASKED,
         DeadlinePassed: time_over_already_ending,

@@ -18,7 +18,7 @@ from .phases import Ask, Asking, AskStage, Op, Purpose
 from .rules import Rules
 from .state import AgentState
 
-__all__ = ("ask", "call", "retry_delay", "try_again", "wait_for_leave")
+__all__ = ("ask", "call", "retry_delay", "try_again", "wait_for_leave", "wait_for_turn")
 
 
 def ask(state: AgentState, doing: Asking, *, first: bool = False) -> Moved:
@@ -60,6 +60,11 @@ def wait_for_leave(state: AgentState, doing: Asking, seconds: float) -> Moved | 
     return wait_then_ask(state, replace(doing, ask=replace(doing.ask, waited=waited)), seconds)
 
 
+def wait_for_turn(state: AgentState, doing: Asking, seconds: float) -> Moved:
+    """Wait for the agent's turn at the provider, however long the line is; only the run's own time may end that."""
+    return wait_then_ask(state, replace(doing, ask=replace(doing.ask, queued=True)), seconds)
+
+
 def try_again(state: AgentState, doing: Asking, failed: ModelFailed) -> Moved | None:
     """Try again after a failure: with the same preset, or with the next; None when there is no more to try."""
     return retry(state, doing, failed) or fall_back(state, doing, failed)
@@ -70,11 +75,12 @@ def retry(state: AgentState, doing: Asking, failed: ModelFailed) -> Moved | None
     failures = doing.ask.failures + 1
     if not failed.retryable or failures > state.rules.retries:
         return None
-    seconds = retry_delay(state.rules, failures, failed)
+    # Two pauses for one reason would add up, and who pauses by itself stands in no line.
+    seconds = 0.0 if failed.throttled else retry_delay(state.rules, failures, failed)
     told = Notify(
         NoticeType.MODEL,
         "retry",
-        f"{failed.sentence} Trying again in {seconds:.1f} s.",
+        f"{failed.sentence} Trying again {'in its turn' if failed.throttled else f'in {seconds:.1f} s'}.",
         {"error": failed.kind, "attempt": failures, "seconds": seconds},
     )
     state, effects = wait_then_ask(state, replace(doing, ask=replace(doing.ask, failures=failures)), seconds)
@@ -105,6 +111,6 @@ def retry_delay(rules: Rules, failures: int, failed: ModelFailed) -> float:
 def staged(state: AgentState, doing: Asking, stage: AskStage) -> tuple[AgentState, Op]:
     """The same phase with its call at another stage, under a new op."""
     op = state.next_op
-    waited = 0.0 if stage is AskStage.MODEL else doing.ask.waited
-    asking = replace(doing, ask=Ask(op, stage, doing.ask.failures, waited=waited))
+    before = Ask() if stage is AskStage.MODEL else doing.ask
+    asking = replace(doing, ask=Ask(op, stage, doing.ask.failures, waited=before.waited, queued=before.queued))
     return replace(state, doing=asking, next_op=Op(op + 1)), op

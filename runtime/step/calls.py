@@ -10,6 +10,7 @@ from dataclasses import replace
 from ...protocols.messages import Json, ToolCall
 from ...protocols.notices import NoticeType
 from ..errors import PlanInvalid
+from .correspondence import unanswered
 from .effects import AskApproval, Commit, Effect, Moved, Notify, RunTool
 from .events import CallFacts, Decided, ToolEnded, ToolHeld
 from .iteration import closed
@@ -148,6 +149,9 @@ def tool_ended(state: AgentState, doing: Acting, event: ToolEnded) -> Moved:
     """Take a call's output; the last one closes the batch."""
     slot = slot_of(doing, event.op)
     ended = replace(slot, output=event.output, digest=event.digest, wait=event.wait)
+    if event.wrote:
+        run = replace(state.current, questions=unanswered(state.current.questions, event.wrote))
+        state = replace(state, run=run)
     name = slot.call.name
     data: dict[str, Json] = {
         "tool": name,

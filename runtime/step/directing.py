@@ -6,7 +6,7 @@ from typing import assert_never
 from ...protocols.checkin import EndStep, Pause, Proceed, Stop, Wait, WindDown
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending, Limit
-from .asking import ask, call, wait_for_leave
+from .asking import ask, call, wait_for_leave, wait_for_turn
 from .boundary import leave
 from .effects import Moved, Notify
 from .ending import finish, finish_without_model, wind_down
@@ -23,6 +23,8 @@ def directed(state: AgentState, doing: Asking, event: Directed) -> Moved:
     match event.directive:
         case Proceed(grant=grant):
             return call(state, doing, grant)
+        case Wait(after=after, queued=True):
+            return wait_for_turn(state, doing, after)
         case Wait(after=after, reason=reason):
             return wait_for_leave(state, doing, after) or no_leave(state, doing, reason)
         case Pause() if doing.ask.resumed:

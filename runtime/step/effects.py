@@ -52,7 +52,10 @@ class LookForMail:
 
 @dataclass(frozen=True, slots=True)
 class WaitForMail:
-    """Tell when mail comes (`MailArrived`), or when the time is over (`TimerFired`)."""
+    """Ask whether the wait may begin, and tell when mail comes (`MailArrived`), or that it is over without.
+
+    That is `TimerFired` when its time has run out, `WaitEnded` when nobody would ever end it.
+    """
 
     op: Op
     wait: WaitFor

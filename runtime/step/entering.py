@@ -1,11 +1,15 @@
 """What came to a boundary enters the transcript."""
 
+from dataclasses import replace
+
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Ending
 from .compacting import think_within
+from .correspondence import chains_with, questions_in
 from .effects import Commit, Moved, Notify
 from .ending import finish
 from .events import MailTaken
+from .phases import Mail
 from .planning import with_status
 from .prompts import MAIL_GONE, mail_note
 from .state import AgentState
@@ -29,7 +33,7 @@ def mail_taken(state: AgentState, _: object, event: MailTaken) -> Moved:
         for mail in event.mails
     )
     if event.mails:
-        state = state.noted(mail_note(event.mails))
+        state = remembered(state, event.mails).noted(mail_note(event.mails))
     if not state.transcript.of_run:
         return finish(state, Ending.STOPPED, "", reason=NOTHING_TO_DO)
     for note in event.notes:
@@ -41,3 +45,9 @@ def mail_taken(state: AgentState, _: object, event: MailTaken) -> Moved:
     commit = (Commit(taken),) if taken or event.notes or planned else ()
     state, effects = think_within(state)
     return state, (*commit, *told, *planned, *effects)
+
+
+def remembered(state: AgentState, mails: tuple[Mail, ...]) -> AgentState:
+    """The agent that has read these, and that its run has to answer the questions among them."""
+    run = replace(state.current, questions=(*state.current.questions, *questions_in(mails)))
+    return replace(state, run=run, chains=chains_with(state.chains, mails))

@@ -4,8 +4,9 @@ from dataclasses import dataclass
 from typing import TypeAlias
 
 from ...protocols.checkin import Directive
-from ...protocols.ids import RunId
+from ...protocols.ids import AgentId, RunId
 from ...protocols.messages import Json, Reply
+from ...protocols.waits import Endless
 from .phases import Mail, Op, WaitFor
 
 __all__ = (
@@ -29,6 +30,7 @@ __all__ = (
     "TimerFired",
     "ToolEnded",
     "ToolHeld",
+    "WaitEnded",
     "Woken",
 )
 
@@ -81,6 +83,16 @@ class MailArrived:
 
 
 @dataclass(frozen=True, slots=True)
+class WaitEnded:
+    """The Supervisor ends a wait for mail that nobody would end; the fields are those of `WaitRefusal`."""
+
+    op: Op
+    cause: Endless
+    why: str
+    agents: tuple[AgentId, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Directed:
     """The Supervisor answered a check-in."""
 
@@ -124,6 +136,7 @@ class ModelFailed:
         retryable: The same call may succeed later.
         after: Seconds the provider asked to wait.
         jitter: A random number in [0, 1), which spreads new attempts.
+        throttled: The provider has too much to do, so the Supervisor says when the next attempt may be made.
     """
 
     op: Op
@@ -132,11 +145,15 @@ class ModelFailed:
     retryable: bool
     after: float | None = None
     jitter: float = 0.0
+    throttled: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class ToolEnded:
-    """A call ended; `digest` is that of its output. `mail_waits` counts for the event that closes the batch."""
+    """A call ended; `digest` is that of its output. `mail_waits` counts for the event that closes the batch.
+
+    `wrote`: to whom it sent messages.
+    """
 
     op: Op
     output: str
@@ -144,6 +161,7 @@ class ToolEnded:
     failed: bool = False
     wait: WaitFor | None = None
     mail_waits: bool = False
+    wrote: tuple[AgentId, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,6 +249,7 @@ Event: TypeAlias = (
     | MailTaken
     | MailSeen
     | MailArrived
+    | WaitEnded
     | Directed
     | Replied
     | ModelFailed

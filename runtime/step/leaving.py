@@ -8,15 +8,15 @@ from ...protocols.notices import NoticeType
 from .boundary import enter
 from .effects import Cancel, Commit, Moved, Notify, WaitForMail
 from .ending import finish_answered
-from .events import MailArrived, MailSeen, TimerFired
+from .events import MailArrived, MailSeen, TimerFired, WaitEnded
 from .phases import Answer, Leaving, NodeDone, WaitFor, Waiting
 from .plan import NodeStatus
 from .planning import end_node
-from .prompts import NO_MAIL
+from .prompts import NO_MAIL, WAIT_ENDED
 from .stalling import stalled
 from .state import AgentState
 
-__all__ = ("mail_arrived", "mail_seen", "wait_over")
+__all__ = ("mail_arrived", "mail_seen", "wait_ended", "wait_over")
 
 
 def mail_seen(state: AgentState, doing: Leaving, event: MailSeen) -> Moved:
@@ -55,3 +55,11 @@ def mail_arrived(state: AgentState, doing: Waiting, _: MailArrived) -> Moved:
     """What the agent waited for is there."""
     state, effects = enter(state)
     return state, (Cancel((doing.op,)), *effects)
+
+
+def wait_ended(state: AgentState, doing: Waiting, event: WaitEnded) -> Moved:
+    """Nobody would ever end the wait: the model is told why and what to do, and the next Step begins."""
+    data: dict[str, Json] = {"cause": event.cause.value, "agents": [*event.agents], "senders": [*doing.wait.senders]}
+    told = Notify(NoticeType.STEP, "wait_ended", f"waits no longer: {event.why}", data)
+    state, effects = enter(state.noted(WAIT_ENDED[event.cause].format(why=event.why)))
+    return state, (Cancel((doing.op,)), told, *effects)

@@ -80,12 +80,19 @@ class Purpose(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Mail:
-    """A message as it enters the transcript."""
+    """A message as it enters the transcript.
+
+    Attributes:
+        hops: Answers to answers that it ends.
+        question: Its sender waits for an answer.
+    """
 
     id: MessageId
     sender: AgentId
     body: str
     reply_to: str = ""
+    hops: int = 0
+    question: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +125,7 @@ class Ask:
         failures: Attempts that failed in a row.
         resumed: A pause was ended while leave was awaited, so an answer that says to pause may be older than that.
         waited: Seconds spent so far on waits that the Supervisor asked for, before this attempt.
+        queued: It has had to wait for its turn at the provider before this attempt, which counts for nothing else.
     """
 
     op: Op = NONE
@@ -125,6 +133,7 @@ class Ask:
     failures: int = 0
     resumed: bool = False
     waited: float = 0.0
+    queued: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,8 +4,11 @@ Every failure the runtime reports begins `ERROR: `; a cancelled call and a call 
 """
 
 import re
+from collections.abc import Mapping
+from types import MappingProxyType
 
 from ...protocols.ids import SUPERVISOR, USER
+from ...protocols.waits import Endless
 from .heads import FROM_RUNTIME, guarded
 from .phases import Mail
 
@@ -23,6 +26,7 @@ __all__ = (
     "NOT_RUN",
     "NO_MAIL",
     "REFUSED",
+    "WAIT_ENDED",
     "mail_note",
     "node_note",
     "said_note",
@@ -56,6 +60,17 @@ LAST_ANSWER = "A limit is reached and no more tools can be called ({limit}). Giv
 EMPTY_REPLY = "Your last reply was empty. Answer in words, or call a tool."
 MAIL_GONE = FROM_RUNTIME + "\nThe message that came after your answer is gone. Give your answer again."
 NO_MAIL = FROM_RUNTIME + "\nNo message came within {seconds:g} seconds."
+WAIT_ENDED: Mapping[Endless, str] = MappingProxyType(
+    {
+        Endless.KNOT: FROM_RUNTIME + "\nYou do not wait, for nobody would ever write: {why}. "
+        "Write to one of them, go on without an answer, or end with what you have.",
+        Endless.GONE: FROM_RUNTIME + "\nYou do not wait, for no message will come: {why}. "
+        "Go on without it, ask another agent, or end with what you have.",
+        Endless.QUIET: FROM_RUNTIME + f"\nYou wait no longer: {{why}}. Write to an agent that has something to do, "
+        f"go on without an answer, or end with what you have. To wait for the person, wait for messages from {USER}.",
+    }
+)
+"""Why a wait is over that nobody would end, and what to do then."""
 
 
 PLAIN = re.compile(r"[\w.:/@+-]+")

@@ -93,7 +93,8 @@ def begins_last_answer(doing: Asking) -> bool:
     """Whether a limit was reached and nothing came of it yet, so that a hook may still extend it."""
     if not isinstance(doing, WindingDown) or doing.limit is None:
         return False
-    return doing.ask.stage is AskStage.LEAVE and not doing.ask.failures and not doing.ask.waited
+    asked = doing.ask
+    return asked.stage is AskStage.LEAVE and not (asked.failures or asked.waited or asked.queued)
 
 
 def act_again(state: AgentState, doing: Acting) -> Moved:

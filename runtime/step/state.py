@@ -5,6 +5,7 @@ from dataclasses import dataclass, field, replace
 from ...protocols.ids import AgentId, RunId
 from .budget import TokenBudget
 from .compaction import Measured
+from .correspondence import Chain, Question, hops_after
 from .phases import Acting, Doing, Idle, Op, Phase, awaited
 from .plan import Plan
 from .rules import Rules
@@ -42,6 +43,7 @@ class Run:
         timeout: Seconds the run may take; None: any number.
         late: Its time is over: a last answer is all it may still do, and that once.
         preset: Which of the agent's presets is asked, from 0.
+        questions: What it was asked by mail and has not answered; its end answers them.
     """
 
     id: RunId
@@ -65,6 +67,7 @@ class Run:
     timeout: float | None = None
     late: bool = False
     preset: int = 0
+    questions: tuple[Question, ...] = ()
 
     @property
     def node(self) -> str | None:
@@ -82,6 +85,7 @@ class AgentState:
         run: The run, in every phase but IDLE.
         pause: Why the agent shall pause at the next boundary; None: it shall not.
         measured: What a provider last counted of the transcript; None: nothing since it was last made smaller.
+        chains: The newest messages it has read that answer others.
     """
 
     agent: AgentId
@@ -93,6 +97,7 @@ class AgentState:
     next_op: Op = FIRST
     pause: str | None = None
     measured: Measured | None = None
+    chains: tuple[Chain, ...] = ()
 
     @classmethod
     def begin(cls, agent: AgentId, rules: Rules) -> "AgentState":
@@ -128,6 +133,10 @@ class AgentState:
     def noted(self, text: str) -> "AgentState":
         """The agent with a note at the end of its transcript."""
         return replace(self, transcript=self.transcript.note(text))
+
+    def hops_after(self, reply_to: str) -> int:
+        """The hops of a message that it sends in answer to `reply_to`; of one that answers none, 0."""
+        return hops_after(self.chains, reply_to)
 
     def awaits(self, op: Op) -> bool:
         """Whether an answer under this op is still wanted."""

@@ -10,6 +10,7 @@ from ...protocols.notices import Notice
 __all__ = (
     "Admit",
     "AdmitUser",
+    "Begin",
     "Bury",
     "Check",
     "Command",
@@ -33,6 +34,19 @@ class Newcomer(NamedTuple):
     agent: AgentId
     parent: AgentId | None = None
     limit: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Begin:
+    """A fleet is opened, for the first time or again.
+
+    Attributes:
+        owner: Names this opening: the processes that follow one that died have the same name for it.
+        limit: The most tokens all agents together may spend from now on; None: no limit.
+    """
+
+    owner: str
+    limit: int | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,4 +110,4 @@ class PauseAgents:
     reason: str | None
 
 
-Command: TypeAlias = Admit | AdmitUser | Bury | Check | Settle | Tell | StopAgents | PauseAgents
+Command: TypeAlias = Begin | Admit | AdmitUser | Bury | Check | Settle | Tell | StopAgents | PauseAgents

@@ -22,7 +22,8 @@ class Deadlines:
         loop: Seconds the loop of an agent may not answer while its process does.
         process: Seconds its process may not answer; that it is dead is known without asking.
         model: Seconds of one attempt of a model call. Its own time-out (300 s by default) should end it first.
-        tool: Seconds a tool call may give no sign of life, counted from its start or its last heartbeat.
+        tool: Seconds a tool call may give no sign of life, counted from its start or its last heartbeat. Heartbeats are
+            passed on every five seconds at most, so with less than ten, one that gives them may seem to give none.
         between: Seconds between two pieces of work: a boundary, a hook, the end of a run.
         call_rounds: Times the same calls come round with the same results. The agent's own rule
             (`builtin.loop_reasoning_trigger`) should end it first.

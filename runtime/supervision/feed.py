@@ -5,7 +5,7 @@ from threading import Lock
 
 from ...protocols.notices import Notice
 from ..ports import Wake
-from .notice_log import NoticeLog
+from .notice_log import SILENCE, NoticeLog, NoticeLogState
 
 __all__ = ("NoticeFeed",)
 
@@ -13,13 +13,18 @@ __all__ = ("NoticeFeed",)
 class NoticeFeed:
     """A `NoticeLog` that any thread may use, and that wakes those who wait for news."""
 
-    def __init__(self, now: Callable[[], float]) -> None:
-        """Begin an empty feed; `now` gives Unix seconds."""
+    def __init__(self, now: Callable[[], float], state: NoticeLogState = SILENCE) -> None:
+        """Begin an empty feed, or go on with another one's notices, for which nobody is woken.
+
+        Args:
+            now: Gives Unix seconds.
+            state: What that other one's notices were.
+        """
         self._now = now
         self._lock = Lock()
-        self._log = NoticeLog()
+        self._log = NoticeLog(state=state)
         self._wakes: dict[object, Wake] = {}
-        self._told = 0
+        self._told = self._log.last
 
     def append(self, *notices: Notice) -> None:
         """Number and keep notices, in this order. Nobody is woken before `wake_all`."""
@@ -62,3 +67,8 @@ class NoticeFeed:
             wakes = tuple(self._wakes.values()) if news else ()
         for wake in wakes:
             wake()
+
+    def state(self) -> NoticeLogState:
+        """All notices that are remembered now. Who subscribes is no part of it."""
+        with self._lock:
+            return self._log.state()

@@ -18,7 +18,9 @@ CALLS_KEPT = 64
 
 
 def heard(sight: Sight, notice: Notice, at: float) -> Sight:
-    """The agent after a notice of it came, which shows, whatever it says, that it works."""
+    """The agent after a notice of it came, which shows, whatever it says, that it works, unless it is the watch's."""
+    if notice.type is NoticeType.WATCH:
+        return sight
     now = replace(sight, moved=at)
     take = TAKEN.get((notice.type, notice.extra_type))
     return now if take is None else take(now, notice, at)

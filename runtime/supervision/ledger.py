@@ -18,10 +18,13 @@ from ...protocols.ids import Incarnation
 from .account import NOTHING, Account, Path, Share
 from .reservation import Ask, Certainty, Reservation
 
-__all__ = ("Ended", "Ledger", "Reserved", "Short")
+__all__ = ("Ended", "Ledger", "LedgerState", "Reserved", "Short")
 
 CLOSED_KEPT = 10_000
-"""Closed reservations that are remembered; the oldest is forgotten first."""
+"""Closed reservations that are remembered; the oldest is forgotten first.
+
+So late a settlement may come a second time and still be known: after so many others of the fleet have closed.
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,25 +54,56 @@ class Ended:
     """The reservation is closed and nothing is set aside for it any more, so no call may be made under it."""
 
 
+@dataclass(frozen=True, slots=True)
+class LedgerState:
+    """A ledger at one moment.
+
+    Attributes:
+        accounts: In the order they were opened, that above all others first.
+        open: Reservations in the order they were made.
+        closed: Those that are remembered, the oldest first. Of one that was counted it is the id alone: nothing can
+            change it any more.
+    """
+
+    accounts: tuple[Account, ...] = ()
+    open: tuple[Reservation, ...] = ()
+    closed: tuple[Reservation | str, ...] = ()
+
+
+EMPTY = LedgerState()
+
+
 class Ledger:
     """The accounts and reservations of one fleet."""
 
-    def __init__(self, root: str, limit: int | None) -> None:
-        """Open the account above all others.
+    def __init__(self, root: str, limit: int | None, state: LedgerState = EMPTY) -> None:
+        """Open the account above all others, or go on with another ledger of that name.
 
         Args:
             root: Its name.
-            limit: The most tokens all together may spend; None: no limit.
+            limit: The most tokens all together may spend; None: no limit. That other one's counts, if there is one.
+            state: What that other one was.
 
         Raises:
             ValueError: The limit is negative.
         """
         self.root: Path = (root,)
-        self._accounts: dict[Path, Account] = {self.root: Account(self.root, limit)}
-        self._open: dict[str, Reservation] = {}
-        # Forgetting is safe. A repeated settlement finds nothing to settle, and what is lost is a late correction
-        # downward.
-        self._closed: dict[str, Reservation] = {}
+        accounts = (Account(self.root, limit), *state.accounts)
+        self._accounts: dict[Path, Account] = {account.path: account for account in accounts}
+        self._open: dict[str, Reservation] = {held.ask.reservation: held for held in state.open}
+        # Forgetting is safe. A repeated settlement finds nothing to settle, which watchers are told, and what is lost
+        # is a late correction downward. None: it was counted, and nothing can change it any more.
+        self._closed: dict[str, Reservation | None] = dict(
+            (ended, None) if isinstance(ended, str) else (ended.ask.reservation, ended) for ended in state.closed
+        )
+
+    def limit(self, limit: int | None) -> None:
+        """Limit the account above all others anew. What is spent or set aside stays so, also where it is more.
+
+        Raises:
+            ValueError: The limit is negative.
+        """
+        self._accounts[self.root] = replace(self._accounts[self.root], limit=limit)
 
     def open(self, path: Path, limit: int | None) -> None:
         """Open an account under one that is open. Nothing happens if it is open with this limit.
@@ -141,7 +175,7 @@ class Ledger:
             raise ValueError(f"Reservation {reservation} cannot have cost {tokens} tokens.")
         was = self._open.get(reservation) or self._closed.get(reservation)
         if was is None:
-            return None
+            return 0 if reservation in self._closed else None
         certainty = Certainty.UNKNOWN if tokens is None else Certainty.ESTIMATED if estimated else Certainty.COUNTED
         if certainty <= was.certainty:
             return 0
@@ -174,6 +208,11 @@ class Ledger:
         """
         self._accounts[path] = replace(self._accounts[path], stopped=True)
 
+    def state(self) -> LedgerState:
+        """The whole ledger as it is now."""
+        closed = tuple([ended or reservation for reservation, ended in self._closed.items()])
+        return LedgerState(self.accounts(), tuple(self._open.values()), closed)
+
     def _lineage(self, path: Path) -> tuple[Account, ...]:
         return tuple(self._accounts[path[:depth]] for depth in range(1, len(path) + 1))
 
@@ -184,7 +223,7 @@ class Ledger:
     def _close(self, reservation: Reservation) -> None:
         key = reservation.ask.reservation
         self._open.pop(key, None)
-        self._closed[key] = reservation
+        self._closed[key] = None if reservation.certainty is Certainty.COUNTED else reservation
         if len(self._closed) > CLOSED_KEPT:
             del self._closed[next(iter(self._closed))]
 

@@ -51,9 +51,9 @@ def slow(sight: Sight, verdict: Verdict, deadlines: Deadlines) -> tuple[Trouble,
     match verdict.state:
         case State.MODEL:
             return Trouble.MODEL, deadlines.model
-        case State.TOOL if not sight.note:
+        case State.TOOL:
             return Trouble.TOOL, deadlines.tool
-        case State.BETWEEN if not sight.note:
+        case State.BETWEEN:
             # A model call that began before anybody watched is not known as one.
             return Trouble.STUCK, deadlines.model if sight.phase in ASKING else deadlines.between
         case _:
@@ -61,7 +61,12 @@ def slow(sight: Sight, verdict: Verdict, deadlines: Deadlines) -> tuple[Trouble,
 
 
 def quiet_since(sight: Sight, verdict: Verdict) -> float:
-    """The last sign that what it does goes on."""
+    """The last sign that what it does goes on. While it says why it stands, none is to be expected."""
+    return max(last_sign(sight, verdict), sight.stood)
+
+
+def last_sign(sight: Sight, verdict: Verdict) -> float:
+    """The last sign of what it is in."""
     running = [call for call in sight.calls if not call.held]
     if verdict.state is State.TOOL and sight.phase == ACTING:
         return quietest(running).beat if running else sight.moved

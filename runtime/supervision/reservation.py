@@ -35,6 +35,7 @@ class Ask:
         output: The most output tokens wanted.
         floor: The fewest output tokens that are still worth a call.
         last_answer: The held-back pools may be used.
+        provider: The provider key that the call goes to; empty: unknown.
     """
 
     reservation: str
@@ -44,6 +45,7 @@ class Ask:
     output: int
     floor: int
     last_answer: bool = False
+    provider: str = ""
 
     def __post_init__(self) -> None:
         """Refuse amounts that would make room instead of taking it.

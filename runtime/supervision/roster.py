@@ -12,9 +12,10 @@ from difflib import get_close_matches
 
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
+from ...protocols.notices import Notice
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 
-__all__ = ("Member", "Roster", "check_name", "is_restarting")
+__all__ = ("Member", "Roster", "RosterState", "check_name", "is_restarting")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """No dots: they join names in the ids of runs and messages."""
@@ -51,6 +52,7 @@ class Member:
         stopped: Why it may do nothing more, in any life; None while it may.
         paused: Why it has to stay where it is; None while it has not.
         restarts: This life is over, and the next one is about to begin.
+        told: The highest number among the notices that this life has told.
     """
 
     agent: AgentId
@@ -63,6 +65,7 @@ class Member:
     stopped: str | None = None
     paused: str | None = None
     restarts: bool = False
+    told: int = 0
 
     @property
     def active(self) -> bool:
@@ -78,6 +81,10 @@ class Member:
         member = replace(self, stopped=reason)
         return member if self.dead is not None else member.marked(STOPPED, at, reason)
 
+    def news(self, notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
+        """Those that this life has not told before; one without a number always is."""
+        return tuple(notice for notice in notices if notice.number == 0 or notice.number > self.told)
+
     def row(self, tokens: int) -> AgentStatus:
         """Its row in the fleet's table, `tokens` being what it has spent."""
         return replace(
@@ -91,18 +98,34 @@ class Member:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class RosterState:
+    """A roster at one moment.
+
+    Attributes:
+        members: All of them, living or not, in the order they first came. Nobody is ever forgotten: the name of a dead
+            one says which life is its next, and a tombstone holds for ever.
+        stopped: Why the whole fleet may do nothing more; None while it may.
+    """
+
+    members: tuple[Member, ...] = ()
+    stopped: str | None = None
+
+
+NOBODY = RosterState()
+
+
 class Roster:
-    """The members of one fleet. A person (`USER`) is none: they come and go, several at a time.
+    """The members of one fleet. A person (`USER`) is none.
 
     Attributes:
         stopped: Why the whole fleet is stopped, those to come included; None while it is not.
     """
 
-    def __init__(self) -> None:
-        """Begin with nobody."""
-        self._members: dict[AgentId, Member] = {}
-        self._users = 0
-        self.stopped: str | None = None
+    def __init__(self, state: RosterState = NOBODY) -> None:
+        """Begin with nobody, or go on with another roster."""
+        self._members = {member.agent: member for member in state.members}
+        self.stopped = state.stopped
 
     def admit(self, newcomer: Member) -> Member:
         """Take in a new agent, or a dead one's next life.
@@ -152,11 +175,6 @@ class Roster:
             self._members = before
             raise
 
-    def admit_user(self) -> Incarnation:
-        """Number one more process through which a person speaks."""
-        self._users += 1
-        return Incarnation(self._users)
-
     def find(self, agent: AgentId) -> Member:
         """The member of that name.
 
@@ -180,11 +198,15 @@ class Roster:
         """All members, living or not, in the order they first came."""
         return tuple(self._members.values())
 
-    def heard(self, status: AgentStatus) -> Member | None:
-        """Keep what an agent reports of itself; None, and nothing is kept, if that life of it is over."""
+    def heard(self, status: AgentStatus, notices: tuple[Notice, ...] = ()) -> Member | None:
+        """Keep what an agent reports of itself, and up to which notice it has told.
+
+        None, and nothing is kept, if that life of it is over.
+        """
         if (member := self.current(status.agent, status.incarnation)) is None:
             return None
-        updated = replace(member, status=status)
+        told = max((notice.number for notice in notices), default=0)
+        updated = replace(member, status=status, told=max(member.told, told))
         if member.stopped is not None:
             updated = updated.marked(STOPPED, member.status.since, member.stopped)
         self._members[member.agent] = updated
@@ -253,6 +275,10 @@ class Roster:
             found.update((child.agent, child) for child in fresh)
             queue.extend(fresh)
         return tuple(queue)
+
+    def state(self) -> RosterState:
+        """The whole roster as it is now."""
+        return RosterState(self.members(), self.stopped)
 
     def _update(self, members: Iterable[Member]) -> tuple[Member, ...]:
         updated = tuple(members)

@@ -4,6 +4,7 @@ All times are the watch's own: those that agents give are of other machines' clo
 """
 
 from dataclasses import dataclass, replace
+from math import inf
 from typing import assert_never
 
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, Proceed, Wait
@@ -62,6 +63,7 @@ class Sight:
         since: When its phase was first seen.
         moved: When it last did something.
         note: What it says itself of why it stands.
+        stood: When it last said so.
         ended: Why its life is over, or why it may do nothing more; None: neither.
         calls: Its tool calls under way, oldest first.
         tools: The tools it is in, as it says itself: a tool that blocks its loop keeps the notice of its start back.
@@ -81,6 +83,7 @@ class Sight:
     step: int = 0
     round: int = 0
     note: str = ""
+    stood: float = -inf
     ended: str | None = None
     calls: tuple[OpenCall, ...] = ()
     tools: tuple[str, ...] = ()
@@ -150,10 +153,14 @@ class Sight:
         return self
 
     def _pulsed(self, pulse: Pulse, at: float) -> "Sight":
-        """It was asked for a sign of life. Of a process that does not answer nothing is known of its loop."""
+        """It was asked for a sign of life. Of a process that does not answer nothing is known of its loop.
+
+        One that answers has just been seen: what its row says of why it stands is not of an earlier time.
+        """
         loop = self.loop_silent if not pulse.control else None if pulse.loop else first(self.loop_silent, at)
         process = None if pulse.control else first(self.process_silent, at)
-        return replace(self, loop_silent=loop, process_silent=process)
+        stood = at if pulse.control and self.note else self.stood
+        return replace(self, loop_silent=loop, process_silent=process, stood=stood)
 
     def at_rest(self) -> "Sight":
         """It is in no tool and waits for no mail."""

@@ -1,35 +1,43 @@
 """What the Supervisor says, in one line each."""
 
+import math
+from collections.abc import Mapping
 from textwrap import shorten
 
-from ...protocols.checkin import CheckIn
+from ...protocols.checkin import DEAD, ENDED, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
 from ...protocols.notices import Notice, NoticeType
+from ...protocols.waits import Endless, WaitRefusal
+from .gate import Queued
 from .ledger import Short
 from .restart import PERIOD, RESTARTS
 from .roster import Member
+from .waits import Knot
 
 __all__ = (
     "ENDED",
     "PROCESS_DIED",
+    "QUIET",
     "UNSPAWNED",
     "admission",
     "dead_letter_note",
     "death_note",
+    "endless",
     "fenced",
     "quarantine",
     "run_note",
     "shortage",
+    "turn",
 )
 
 UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
 """Why a life is over that another one's failure ended before it began."""
 
-ENDED = "its process ended"
-"""Why agents of an earlier process are dead."""
-
 PROCESS_DIED = "its process died"
 """Why a life is over that another process follows which knows no more."""
+
+QUIET = WaitRefusal(Endless.QUIET, "all agents are idle or waiting, so nobody will write")
+"""Why the waits of a fleet end in which nothing happens any more."""
 
 TEXT_SHOWN = 200
 """Characters of a run's text, or else of the reason for its end, that a parent reads."""
@@ -43,6 +51,18 @@ def shortage(short: Short) -> str:
         f"{account.spent:,} are spent, {account.reserved:,} are held by calls in flight and {account.pool:,} are kept "
         "for last answers."
     )
+
+
+def turn(queued: Queued) -> str:
+    """Where an agent stands that waits for a provider: `3rd of 12 for https://host, cooling down for 8 s`."""
+    cooling = f", cooling down for {math.ceil(queued.cooling)} s" if queued.cooling else ""
+    return f"{ordinal(queued.place)} of {queued.line} for {queued.provider}{cooling}"
+
+
+def ordinal(number: int) -> str:
+    """1st, 2nd, 3rd, 4th."""
+    ending = {1: "st", 2: "nd", 3: "rd"}.get(number % 10, "th")
+    return f"{number}th" if number % 100 in {11, 12, 13} else f"{number}{ending}"
 
 
 def admission(member: Member) -> str:
@@ -86,6 +106,22 @@ def quarantine(agent: AgentId) -> str:
     """Why an agent is not restarted once more."""
     often = f"{RESTARTS} times within {PERIOD:g} seconds"
     return f"{agent} was restarted {often} and died again: it stays dead until it is spawned anew"
+
+
+def endless(knot: Knot, rows: Mapping[AgentId, AgentStatus]) -> WaitRefusal:
+    """Why nobody would end the first wait of a knot; `rows` has those of it that are gone."""
+    own, absent = knot.waits[0], [absence(rows[agent]) for agent in knot.gone]
+    if set(own.senders) <= set(knot.gone):
+        return WaitRefusal(Endless.GONE, ", ".join(absent), knot.gone)
+    waits = [f"{wait.agent} waits for {' or '.join(wait.senders)}" for wait in knot.waits]
+    return WaitRefusal(Endless.KNOT, ", ".join((*waits, *absent)), tuple(wait.agent for wait in knot.waits))
+
+
+def absence(row: AgentStatus) -> str:
+    """That an agent will never write, and why."""
+    how = "is dead" if row.phase == DEAD else "has stopped"
+    reason = shorten(row.note, TEXT_SHOWN, placeholder="...").rstrip(".")
+    return whole(f"{row.agent} {how} ({reason})" if reason else f"{row.agent} {how}")
 
 
 def whole(text: str) -> str:

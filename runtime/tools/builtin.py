@@ -8,8 +8,8 @@ import json
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from ...protocols.ids import AgentId
-from ...protocols.mail import Kind, Receipt, ReceiptState, Refusal
+from ...protocols.ids import USER, AgentId
+from ...protocols.mail import HOPS_LIMIT, Kind, Receipt, ReceiptState, Refusal
 from ...protocols.messages import Json
 from ..errors import RunError
 from .output import ToolContext, ToolOutput, WaitAsked
@@ -31,7 +31,8 @@ REASONS: Mapping[Refusal, str] = MappingProxyType(
         Refusal.EXPIRED: "it was too old when it arrived",
         Refusal.TOO_LARGE: "it is too large; send a shorter one",
         Refusal.CLOSED: "its channel is closed",
-        Refusal.HOPS: "the chain of answers to answers is too long; bring the talk to an end",
+        Refusal.HOPS: f"the chain of answers to answers is at its end, {HOPS_LIMIT}. Answer no more: say what came of "
+        "the talk in your final answer, or send what is new without reply_to",
         Refusal.STOPPED: "it was stopped",
         Refusal.LIMIT: "it has reached a limit and makes no more model calls",
         Refusal.UNKNOWN: "there is no such agent",
@@ -68,7 +69,7 @@ AWAIT = schema(
     from_agents={
         "type": "array",
         "items": {"type": "string"},
-        "description": "Wait for messages of these agents only; empty: of any.",
+        "description": f"Wait for messages of these agents only; empty: of any. The person is {USER}.",
         "default": [],
     },
 )
@@ -151,6 +152,8 @@ def reported(receipt: Receipt) -> ToolOutput:
     match receipt.state:
         case ReceiptState.ACCEPTED | ReceiptState.CONSUMED:
             return ToolOutput(f"Accepted by {name}.")
+        case ReceiptState.REFUSED if receipt.refusal is Refusal.HOPS:  # which no mailbox was asked for
+            return ToolOutput.failure(f"The message to {name} was not sent: {why}.")
         case ReceiptState.REFUSED:
             return ToolOutput.failure(f"{name} refused the message: {why}.")
         case ReceiptState.DEAD:

@@ -64,8 +64,6 @@ if TYPE_CHECKING:
     from .runtime.errors import FleetClosed as FleetClosed
     from .runtime.errors import HookFailed as HookFailed
     from .runtime.errors import InvalidMove as InvalidMove
-    from .runtime.errors import JournalInvalid as JournalInvalid
-    from .runtime.errors import JournalUnavailable as JournalUnavailable
     from .runtime.errors import NameInvalid as NameInvalid
     from .runtime.errors import NamesInvalid as NamesInvalid
     from .runtime.errors import NameTaken as NameTaken
@@ -73,7 +71,6 @@ if TYPE_CHECKING:
     from .runtime.errors import PeerUnreachable as PeerUnreachable
     from .runtime.errors import PlanInvalid as PlanInvalid
     from .runtime.errors import QueueFull as QueueFull
-    from .runtime.errors import RecordInvalid as RecordInvalid
     from .runtime.errors import RunError as RunError
     from .runtime.errors import RunUnknown as RunUnknown
     from .runtime.errors import SelfAddressed as SelfAddressed
@@ -99,6 +96,10 @@ if TYPE_CHECKING:
     from .runtime.hooks import StepEnded as StepEnded
     from .runtime.hooks import ToolAsked as ToolAsked
     from .runtime.hooks import ToolDone as ToolDone
+    from .runtime.journal_errors import FleetTaken as FleetTaken
+    from .runtime.journal_errors import JournalInvalid as JournalInvalid
+    from .runtime.journal_errors import JournalUnavailable as JournalUnavailable
+    from .runtime.journal_errors import RecordInvalid as RecordInvalid
     from .runtime.run import Run as Run
     from .runtime.step.budget import TokenBudget as TokenBudget
     from .runtime.step.plan import Node as Node
@@ -164,6 +165,7 @@ __all__ = (
     "Fleet",
     "FleetClosed",
     "FleetError",
+    "FleetTaken",
     "FunctionConfig",
     "HookFailed",
     "HookPoint",
@@ -308,8 +310,6 @@ _HOMES = {
         "FleetClosed",
         "HookFailed",
         "InvalidMove",
-        "JournalInvalid",
-        "JournalUnavailable",
         "NameInvalid",
         "NameTaken",
         "NamesInvalid",
@@ -317,7 +317,6 @@ _HOMES = {
         "PeerUnreachable",
         "PlanInvalid",
         "QueueFull",
-        "RecordInvalid",
         "RunError",
         "RunUnknown",
         "SelfAddressed",
@@ -327,6 +326,7 @@ _HOMES = {
         "ToolServerFailed",
         "Unpicklable",
     ),
+    "runtime.journal_errors": ("FleetTaken", "JournalInvalid", "JournalUnavailable", "RecordInvalid"),
     "runtime.fleet": ("AgentRef", "Fleet"),
     "runtime.hooks": (
         "AddNote",

@@ -1,6 +1,7 @@
 """An agent's node is lost while a tool runs.
 
-Run as a module, with a journal and how: `removed`, or `stopped`, so that it lives on. Prints, as JSON, what came of it.
+Run as a module, with a journal, how (`removed`, or `stopped`, so that it lives on), and what the fleet is: `owned` by
+this process, or a `service`. Prints, as JSON, what came of it.
 """
 
 import asyncio
@@ -29,9 +30,10 @@ QUICK = {
 """A node that does not answer is dead within seconds."""
 
 
-async def main(cluster: Any, nodes: list[Any], journal: str, how: str) -> None:  # noqa: ANN401  Ray's, untyped
+async def main(cluster: Any, nodes: list[Any], journal: str, how: str, kind: str) -> None:  # noqa: ANN401  Ray's, untyped
     model = steady(call("gate", name="one"), call("gate", name="two"), say("done"))
-    async with Gate() as gate, Fleet(address=cluster.address, journal=journal) as fleet:
+    service = kind == "service"
+    async with Gate() as gate, Fleet(address=cluster.address, journal=journal, service=service) as fleet:
         (ana,) = await fleet.spawn(Agent(preset=model, tools=(gate.tool,)), ["ana"])
         run = await ana.start("go")
         await gate.begun("one")
@@ -66,6 +68,6 @@ if __name__ == "__main__":
     made = cast("Any", Cluster)(initialize_head=True, head_node_args=head)
     try:
         others = [made.add_node(num_cpus=1, resources={"agent_slot": 1}) for _ in range(2)]
-        asyncio.run(main(made, others, sys.argv[1], sys.argv[2]))
+        asyncio.run(main(made, others, *sys.argv[1:4]))
     finally:
         made.shutdown()

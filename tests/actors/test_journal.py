@@ -12,8 +12,8 @@ from amrita_fleet import SystemUnavailable
 from amrita_fleet.actors.journal import JournalPlace, RayJournal, journal_place
 from amrita_fleet.actors.lifecycle import create_journal, end
 from amrita_fleet.actors.system import open_system
-from amrita_fleet.runtime.errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable
 from amrita_fleet.runtime.ports import Record
 
 pytestmark = [pytest.mark.anyio, pytest.mark.ray, pytest.mark.usefixtures("ray_cluster")]
@@ -52,6 +52,7 @@ async def test_it_is_a_journal_and_its_errors_arrive_as_they_are(journal: RayJou
     assert await journal.streams("f/") == ("f/agent/ana",)
     await journal.drop("f/agent/ana")
     assert await journal.streams() == ()
+    assert [await journal.claim("f/ledger"), await journal.claim("f/ledger")] == [1, 2]
     with pytest.raises(ValueError, match="no life and no record"):
         await journal.open("f/agent/ana", 0)
 
@@ -84,7 +85,7 @@ async def test_a_later_process_makes_no_new_file(place: JournalPlace, tmp_path: 
     fleet = f"{FLEET}-{uuid4().hex}"
     actor = create_journal(fleet, place, create=False)
     await actor.begin.remote()
-    with pytest.raises(JournalInvalid, match="put it back"):
+    with pytest.raises(JournalUnavailable, match="put it back"):
         await RayJournal(actor, fleet).open("f/ledger", 1)
     await end(actor)
     assert [found async for found in AsyncPath(tmp_path).iterdir()] == []

@@ -161,6 +161,49 @@ async def test_what_is_left_of_dead_fleets_is_collected_and_nothing_else(
             await collect_garbage(name, address=ray_cluster)
 
 
+async def test_fleets_that_are_being_opened_or_mended_are_left_alone(
+    ray_cluster: str, tmp_path: Path, name: str
+) -> None:
+    agent = Agent(preset=steady(say("hi")))
+    async with Fleet(journal=tmp_path / "owned.sqlite") as owned:
+        (ana,) = await owned.spawn(agent, ["ana"])
+        kill(owned, "supervisor")
+        assert await collect_garbage(address=ray_cluster) == ()
+        opening = Fleet(name, address=ray_cluster, journal=tmp_path / "service.sqlite", service=True)
+        begun = asyncio.create_task(opening.__aenter__())
+        while not begun.done():
+            assert await collect_garbage(address=ray_cluster) == ()
+        fleet = await begun
+        await fleet.spawn(agent, ["ana"])
+        await fleet.end()
+        assert (await ana.run("?")).text == "hi"
+
+
+async def test_a_service_that_is_cancelled_while_it_begins_leaves_nothing(
+    ray_cluster: str, journal: Path, name: str
+) -> None:
+    fleet = Fleet(name, address=ray_cluster, journal=journal, service=True)
+    begun = asyncio.create_task(fleet.__aenter__())
+    while not actors_of(fleet):  # noqa: ASYNC110  it is Ray's to say
+        await asyncio.sleep(0.01)
+    begun.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await begun
+    assert actors_of(fleet) == []
+
+
+async def test_an_end_that_is_cancelled_ends_the_fleet_all_the_same(ray_cluster: str, journal: Path, name: str) -> None:
+    async with Gate() as gate:
+        await begin_elsewhere(ray_cluster, name, journal, gate)
+        fleet = await Fleet.attach(name, address=ray_cluster).__aenter__()
+        ending = asyncio.create_task(fleet.end(grace=60))
+        await asyncio.sleep(0)  # it has begun, and nothing more
+        while not ending.done():
+            ending.cancel()
+            await asyncio.wait({ending}, timeout=1)
+        assert actors_of(fleet) == []
+
+
 async def test_a_stopped_service_is_opened_again_with_its_journal(ray_cluster: str, journal: Path, name: str) -> None:
     for life in (1, 2):
         async with Fleet(name, address=ray_cluster, journal=journal, service=True) as fleet:
@@ -212,6 +255,6 @@ async def test_another_terminal_attaches_to_a_service_and_collects_it(
         collected = await asyncio.to_thread(typed, "gc", "--json", "--address", ray_cluster)
         (dead,) = json.loads(collected.stdout)["dead"]
         assert (dead["name"], dead["reason"]) == (name, "it was stopped: stopped from the command line")
-        again = await asyncio.to_thread(typed, "gc", "--fleet", name, "--address", ray_cluster)
+        again = await asyncio.to_thread(typed, "gc", "--fleet", name, "--yes", "--address", ray_cluster)
         assert (again.returncode, again.stdout) == (1, "")
         assert f"nothing is left of a fleet named '{name}'" in again.stderr

@@ -76,7 +76,7 @@ async def test_nothing_is_left_behind() -> None:
         await fleet.start("ana", "go")
         await blocker.begun()
         pids = [row.pid for row in await fleet.statuses()]
-        await fleet.close()
+        await fleet.close(grace=0.5)
         assert actors_of(fleet) == []
         await asyncio.gather(*map(ended, pids))
         await fleet.close()

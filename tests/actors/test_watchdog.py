@@ -25,7 +25,7 @@ from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.protocols.providers.scripted import call, say, scripted
 
 from .blocker import Blocker
-from .steady import event, steady, until
+from .steady import event, pid_of, steady, until
 
 pytestmark = [pytest.mark.anyio, pytest.mark.ray, pytest.mark.slow, pytest.mark.usefixtures("ray_cluster")]
 
@@ -118,3 +118,32 @@ async def test_a_service_is_watched_over_as_well_and_its_killed_agents_live_agai
             assert [row.incarnation for row in await fleet.statuses()] == [2]
         finally:
             await fleet.end()
+
+
+@pytest.mark.parametrize("service", [False, True], ids=["owned", "service"])
+async def test_whoever_follows_a_supervisor_that_died_watches_by_the_same_policy(
+    ray_cluster: str, tmp_path: Path, *, service: bool
+) -> None:
+    watch = policy(Trouble.TOOL, Rung.NOTIFY, Rung.CANCEL)
+    journal = tmp_path / "journal.sqlite"
+    fleet = Fleet(service=service, journal=journal, address=ray_cluster if service else None, watch=watch)
+
+    @tool
+    async def hang() -> str:
+        """Never return."""
+        await asyncio.Event().wait()
+        return "never"
+
+    async with fleet:
+        try:
+            model = steady(call("hang"), say("I go on without."))
+            (ana,) = await fleet.spawn(Agent(preset=model, tools=(hang,)), ["ana"])
+            os.kill(pid_of(fleet, "supervisor"), signal.SIGKILL)
+            outcome = await ana.run("go")
+            assert (outcome.ending, outcome.reason[:41]) == (
+                Ending.STOPPED,
+                "the watch ended it: ana is in tool hang f",
+            )
+        finally:
+            if service:
+                await fleet.end()

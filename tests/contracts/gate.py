@@ -2,6 +2,7 @@
 
 import asyncio
 from collections import defaultdict
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
@@ -15,6 +16,7 @@ class Gate:
         self._begun: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._open: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
         self._cut: defaultdict[str, asyncio.Event] = defaultdict(asyncio.Event)
+        self._lines: set[asyncio.Task[None]] = set()
         self.port = 0
 
     async def __aenter__(self) -> Self:
@@ -28,8 +30,15 @@ class Gate:
         for event in self._open.values():
             event.set()
         self._server.close()
+        await asyncio.gather(*self._lines)
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
+        line = asyncio.create_task(self._hold(reader, writer))
+        self._lines.add(line)
+        line.add_done_callback(self._lines.discard)
+        await line
+
+    async def _hold(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         name = (await reader.readline()).decode().strip()
         self._begun[name].set()
         going = asyncio.create_task(self._open[name].wait())
@@ -43,6 +52,8 @@ class Gate:
             each.cancel()
         await asyncio.gather(going, line, return_exceptions=True)
         writer.close()
+        with suppress(ConnectionError):  # whoever called may be dead
+            await writer.wait_closed()
 
     async def begun(self, name: str) -> None:
         """Wait until a call with this name has begun."""
@@ -56,6 +67,9 @@ class Gate:
 
     def has_begun(self, name: str) -> bool:
         return self._begun[name].is_set()
+
+    def was_cut(self, name: str) -> bool:
+        return self._cut[name].is_set()
 
     def let(self, name: str) -> None:
         """Let calls with this name end."""

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from amrita_fleet import Agent, Fleet, NameTaken, Notice, TokenLimit
-from amrita_fleet.protocols.mail import ReceiptState
+from amrita_fleet import Agent, ChannelClosed, Fleet, NameTaken, Notice, TokenLimit
+from amrita_fleet.protocols.mail import ReceiptState, Refusal
 from amrita_fleet.protocols.providers.scripted import call, say, scripted
 
 from .gate import Gate
@@ -34,6 +34,7 @@ async def test_a_fleet_that_was_closed_goes_on_under_its_name(reopen: MakeFleet)
             await gate.begun("one")
             assert (await ana.send("hello")).state is ReceiptState.ACCEPTED
             spent = (await fleet.accounts())[0].spent
+            await fleet.close(grace=0)
         async with reopen() as again:
             assert [(row.agent, row.phase) for row in await again.statuses()] == [("ana", "dead")]
             assert (await again.accounts())[0].spent >= spent > 0
@@ -49,16 +50,6 @@ async def test_a_fleet_that_was_closed_goes_on_under_its_name(reopen: MakeFleet)
             assert [row.incarnation for row in await again.statuses()] == [2]
 
 
-async def test_a_stop_holds_in_the_next_process(reopen: MakeFleet) -> None:
-    kind = Agent(preset=scripted(say("hi")))
-    async with reopen() as fleet:
-        await fleet.spawn(kind, ["ana"])
-        await fleet.stop("ana", reason="enough")
-    async with reopen() as again:
-        (ana,) = await again.spawn(kind, ["ana"])
-        assert str(await ana.run("?")) == "stopped"
-
-
 async def test_the_accounts_of_an_agent_are_those_of_its_earlier_lives(reopen: MakeFleet) -> None:
     kind = Agent(preset=scripted(say("hi")))
     async with reopen() as fleet:
@@ -69,3 +60,16 @@ async def test_the_accounts_of_an_agent_are_those_of_its_earlier_lives(reopen: M
         assert await again.accounts() == before
         with pytest.raises(NameTaken, match="dead and can live again"):
             await again.spawn(kind, ["ana"], limit=TokenLimit(tokens=60_000))
+
+
+async def test_a_stopped_agent_stays_stopped_in_the_next_process(reopen: MakeFleet) -> None:
+    async with reopen() as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=scripted(say("hi"))), ["ana"])
+        await ana.stop("enough")
+    async with reopen() as again:
+        (ana,) = await again.spawn(Agent(preset=scripted(say("never"))), ["ana"])
+        receipt = await ana.send("hello")
+        assert (receipt.state, receipt.refusal) == (ReceiptState.REFUSED, Refusal.STOPPED)
+        with pytest.raises(ChannelClosed, match="enough"):
+            await ana.start("go")
+        assert [row.phase for row in await again.statuses()] == ["stopped"]

@@ -356,5 +356,6 @@ async def test_leaving_the_fleet_ends_every_iteration(make_fleet: MakeFleet) -> 
             await gate.begun("one")
             reading = asyncio.create_task(read(stream))
             assert not reading.done()
+            await fleet.close(grace=0)
         await gate.cut("one")
         assert "run.finished" not in kinds(await reading)

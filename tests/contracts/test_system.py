@@ -232,7 +232,8 @@ async def test_stopping_the_whole_fleet_names_everybody_and_holds_for_those_to_c
         assert (await cat.run("?")).answered
         assert await fleet.stop_all("over") == Stopped(acknowledged=(ana.name, bob.name, cat.name))
         (late,) = await fleet.spawn(agent(say("hi")), ["late"])
-        assert str(await late.run("?")) == "stopped"
+        with pytest.raises(ChannelClosed, match="over"):
+            await late.run("?")
 
 
 async def test_a_paused_agent_goes_on_when_it_is_resumed(make_fleet: MakeFleet) -> None:

@@ -6,7 +6,7 @@ import typing
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
-from enum import StrEnum
+from enum import IntEnum, StrEnum
 from typing import Any, Literal
 
 import msgpack
@@ -164,6 +164,11 @@ def test_an_envelope_of_a_side_without_attempts_is_read() -> None:
         decode_batch(HEAD + msgpack.packb([row[:-1]]))
 
 
+class Rank(IntEnum):
+    LOW = 0
+    HIGH = 1
+
+
 @dataclass(frozen=True)
 class Everything:
     """One field of each kind."""
@@ -173,10 +178,11 @@ class Everything:
     ratio: float
     flag: bool
     either: int | str | None
+    rank: Rank
     anything: Any = None
 
 
-EVERYTHING = Everything("a", b"\xff", 1.0, flag=True, either=3)
+EVERYTHING = Everything("a", b"\xff", 1.0, flag=True, either=3, rank=Rank.HIGH)
 
 
 @pytest.mark.parametrize(
@@ -187,6 +193,9 @@ EVERYTHING = Everything("a", b"\xff", 1.0, flag=True, either=3)
         ("ratio", "1.0"),
         ("ratio", True),
         ("flag", 1),
+        ("rank", 2),
+        ("rank", True),
+        ("rank", "HIGH"),
         ("either", 1.5),
         ("either", True),
         ("either", {"$": "Everything"}),
@@ -201,7 +210,9 @@ def test_a_value_of_the_wrong_type_is_refused(name: str, value: object) -> None:
 
 
 def test_a_value_of_any_kind_comes_back() -> None:
-    assert decode(encode(EVERYTHING), Everything) == EVERYTHING
+    found = decode(encode(EVERYTHING), Everything)
+    assert found == EVERYTHING
+    assert found.rank is Rank.HIGH
     assert decode(encode(dataclasses.replace(EVERYTHING, either="x", anything=[1])), Everything).anything == [1]
 
 

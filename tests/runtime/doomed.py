@@ -21,7 +21,7 @@ from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.local import LocalSystem
-from amrita_fleet.runtime.ports import Record
+from amrita_fleet.runtime.ports import Record, Stored
 
 from .step.pairing import flaw, messages_flaw
 
@@ -164,7 +164,7 @@ class DoomedJournal:
     """A journal in the hands of one process. Who is struck at an append waits there, until it is over for him.
 
     Attributes:
-        appends: The streams of those that were asked for, in order.
+        appends: The streams of those that were asked for, in order, and which were snapshots.
         struck: Who was to die, once he has come there.
         over: The dead may find out that they are.
     """
@@ -179,7 +179,7 @@ class DoomedJournal:
     async def append(
         self, stream: str, incarnation: int, first: int, records: tuple[bytes, ...], *, snapshot: bool = False
     ) -> None:
-        self.appends.append(stream)
+        self.appends.append(f"{stream} as a whole" if snapshot else stream)
         now = len(self.appends)
         await self._die_at(Strike(now), stream, incarnation)
         await asyncio.sleep(0)  # as any real journal, it lets others run
@@ -192,6 +192,9 @@ class DoomedJournal:
             self.struck.set_result(Dead(stream, incarnation))
             await self.over.wait()
 
+    async def claim(self, stream: str) -> int:
+        return await self._inner.claim(stream)
+
     async def open(self, stream: str, incarnation: int) -> tuple[Record, ...]:
         return await self._inner.open(stream, incarnation)
 
@@ -201,8 +204,14 @@ class DoomedJournal:
     async def streams(self, prefix: str = "") -> tuple[str, ...]:
         return await self._inner.streams(prefix)
 
+    async def stored(self, prefix: str = "") -> tuple[Stored, ...]:
+        return await self._inner.stored(prefix)
+
     async def drop(self, stream: str) -> None:
         await self._inner.drop(stream)
+
+    async def drop_all(self, prefix: str, *, before: float | None = None) -> int:
+        return await self._inner.drop_all(prefix, before=before)
 
     async def aclose(self) -> None:
         await self._inner.aclose()

@@ -6,7 +6,8 @@ from itertools import chain
 
 from amrita_fleet.protocols.ids import AgentId, MessageId, RunId
 from amrita_fleet.protocols.outcome import Outcome
-from amrita_fleet.runtime.errors import JournalUnavailable, PeerUnreachable
+from amrita_fleet.runtime.errors import PeerUnreachable
+from amrita_fleet.runtime.journal_errors import JournalUnavailable
 from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.records import Happened, Past, Queued, decode_record, replay
 from amrita_fleet.runtime.step.events import Asked, MailTaken, Woken
@@ -16,7 +17,7 @@ from .conversation import ANA, BOB, BODIES, NAMES, agents, part
 from .doomed import FLEET, Dead, DoomedSystem, Strike, World, process
 from .step.pairing import flaw, messages_flaw
 
-__all__ = ("Conversation", "agents_own", "around")
+__all__ = ("Conversation", "agents_own", "around", "snapshots_of_accounts", "unheard")
 
 
 class Conversation:
@@ -154,4 +155,9 @@ def around(appends: tuple[str, ...]) -> list[Strike]:
 
 def agents_own(appends: tuple[str, ...]) -> list[Strike]:
     """Right before and right after those of agents and their mailboxes."""
-    return [strike for strike in around(appends) if not appends[strike.number - 1].endswith("ledger")]
+    return [strike for strike in around(appends) if "/ledger" not in appends[strike.number - 1]]
+
+
+def snapshots_of_accounts(appends: tuple[str, ...]) -> list[Strike]:
+    """Right before and right after each snapshot of the Supervisor's record."""
+    return [strike for strike in around(appends) if appends[strike.number - 1] == f"{FLEET}/ledger as a whole"]

@@ -1,4 +1,6 @@
-"""The channel as an agent's tools see it: what was sent, what became of it, what watchers are told."""
+"""An agent's channel: what was sent, what became of it, what watchers are told, and what its calls see of it."""
+
+import asyncio
 
 import pytest
 
@@ -7,7 +9,9 @@ from amrita_fleet.protocols.codec import decode_batch, encode_verdicts
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId
 from amrita_fleet.protocols.mail import Receipt, ReceiptState, Refusal
 from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.waits import WaitRefusal, WaitRequest
 from amrita_fleet.runtime.agent_channel import AgentChannel, Seat
+from amrita_fleet.runtime.call_channel import CallChannel
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import AgentUnknown
 from amrita_fleet.runtime.mail.mailbox import Mailbox
@@ -46,6 +50,13 @@ class Town:
 
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         """Nothing."""
+
+    async def wait(self, asked: WaitRequest) -> WaitRefusal | None:  # noqa: ARG002
+        """Nobody waits here."""
+        return None
+
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:  # noqa: ARG002
+        return True
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
         return (AgentStatus(BOB, incarnation, f"seen by {agent}", 0.0),)
@@ -90,3 +101,43 @@ async def test_it_sees_its_peers_as_who_it_is() -> None:
     [row] = await Town().channel.peers()
 
     assert row.phase == "seen by ana"
+
+
+def hops_after(reply_to: str) -> int:
+    """Message `m` ends 4 answers to answers."""
+    return 5 if reply_to == "m" else 0
+
+
+async def test_a_call_answers_with_one_hop_more_than_what_it_answers_has_and_cannot_choose() -> None:
+    town = Town()
+    channel = CallChannel(town.channel, hops_after)
+
+    await channel.send(BOB, "Hello.")
+    await channel.send(BOB, "So it is.", "m")
+
+    assert [envelope.hops for envelope in town.mailbox.take(1000)] == [0, 5]
+
+
+async def test_a_call_knows_to_whom_it_wrote_and_does_not_count_what_was_refused() -> None:
+    town = Town()
+    refused, accepted = (CallChannel(town.channel, hops_after) for _ in range(2))
+
+    await refused.send(BOB, "x" * 100_000)
+    with pytest.raises(AgentUnknown):
+        await refused.send(AgentId("bbo"), "Hello?")
+    await accepted.send(BOB, "Hello.")
+
+    assert (refused.wrote, accepted.wrote) == ((), (BOB,))
+
+
+async def test_what_has_been_neither_accepted_nor_refused_is_counted() -> None:
+    town = Town()
+    told = [town.channel.outgoing]
+
+    sending = asyncio.ensure_future(town.channel.send(BOB, "Hello."))
+    await asyncio.sleep(0)
+    told.append(town.channel.outgoing)
+    await sending
+    told.append(town.channel.outgoing)
+
+    assert told == [0, 1, 0]

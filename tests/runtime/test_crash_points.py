@@ -7,7 +7,7 @@ import pytest
 
 from .conversation import NAMES
 from .doomed import Strike
-from .lossless import Conversation, agents_own, around
+from .lossless import Conversation, agents_own, around, snapshots_of_accounts
 
 pytestmark = [pytest.mark.usefixtures("snapshots_come_often"), pytest.mark.slow]
 
@@ -24,6 +24,14 @@ def test_without_kills_the_same_is_said_each_time() -> None:
 
 def test_a_fleet_dies_at_some_record_and_goes_on() -> None:
     Conversation().live(Strike(75, after=True)).check(kills=1)
+
+
+def test_a_fleet_dies_around_snapshots_of_its_accounts_and_goes_on() -> None:
+    strikes = snapshots_of_accounts(Conversation().live().appends)
+    assert len(strikes) > 20
+    for strike in strikes:
+        print(strike)
+        Conversation().live(strike).check(kills=1)
 
 
 @pytest.mark.slow

@@ -19,14 +19,15 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule, run_s
 
 from amrita_fleet.protocols.checkin import Stop
 from amrita_fleet.protocols.codec import decode_verdicts, encode_batch
-from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
+from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.mail import BODY_LIMIT, ReceiptState, Refusal
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import MailConfig
-from amrita_fleet.runtime.errors import Fenced, PeerUnreachable
+from amrita_fleet.runtime.errors import PeerUnreachable
 from amrita_fleet.runtime.inbox import Inbox
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import Fenced
 from amrita_fleet.runtime.life_log import LifeLog
 from amrita_fleet.runtime.mail.outbox import Outbox
 from amrita_fleet.runtime.records import Past, replay
@@ -41,11 +42,14 @@ pytestmark = pytest.mark.slow
 T = TypeVar("T")
 
 BOB = AgentId("bob")
-SENDERS = (AgentId("ana"), AgentId("cem"))
+AGENTS = ("ana", "cem")
+PEOPLE = {"one person": Incarnation(1), "another person": Incarnation(2)}
+"""Processes that send for people: all have the same name, each is a life of its own, and they send at the same time."""
 CONFIG = MailConfig(mailbox_messages=4)
 EVERYTHING = 1 << 40
 
-senders = st.sampled_from(SENDERS)
+senders = st.sampled_from((*AGENTS, *PEOPLE))
+restarting = st.sampled_from(AGENTS)
 kills = st.sampled_from(["", "", "", "", "before", "after"])
 
 
@@ -79,10 +83,12 @@ class Letter:
 
 @dataclass
 class Peer:
-    """One sender: its present life, and its letters in order."""
+    """One sender: its present life, its letters in order, and its last life with what that wrote after its end."""
 
     outbox: Outbox
     letters: list[Letter] = field(default_factory=list[Letter])
+    overtaken: Outbox | None = None
+    strays: list[Letter] = field(default_factory=list[Letter])
 
     def letter(self, message: MessageId) -> Letter:
         return next(letter for letter in self.letters if letter.id == message)
@@ -156,8 +162,9 @@ class DurableChannel(RuleBasedStateMachine):
         self.loop = asyncio.new_event_loop()
         self.clock = VirtualClock()
         self.journal = MortalJournal(clock=self.clock)
-        self.peers = {name: Peer(Outbox(name, Incarnation(1))) for name in SENDERS}
-        self.network: list[tuple[AgentId, bytes]] = []
+        self.peers = {name: Peer(Outbox(AgentId(name), Incarnation(1))) for name in AGENTS}
+        self.peers |= {name: Peer(Outbox(USER, life)) for name, life in PEOPLE.items()}
+        self.network: list[tuple[str, bytes]] = []
         self.older: list[Recipient] = []
         self.bob = Recipient(self.journal, 1, self.clock)
         self.do(self.bob.open())
@@ -168,7 +175,7 @@ class DurableChannel(RuleBasedStateMachine):
     # --- what the senders do ------------------------------------------------------------------------------------------
 
     @rule(name=senders, count=st.integers(1, 4), size=st.sampled_from([10, 20_000, BODY_LIMIT + 1]))
-    def write(self, name: AgentId, count: int, size: int) -> None:
+    def write(self, name: str, count: int, size: int) -> None:
         peer = self.peers[name]
         for _ in range(count):
             letter = Letter(MessageId(f"{name}-{len(peer.letters)}"), "x" * size)
@@ -185,7 +192,7 @@ class DurableChannel(RuleBasedStateMachine):
         fate=st.sampled_from(["heard", "heard", "heard", "lost", "late", "copied", "unanswered"]),
         kill=kills,
     )
-    def send(self, name: AgentId, fate: str, kill: str) -> None:
+    def send(self, name: str, fate: str, kill: str) -> None:
         peer = self.peers[name]
         batch = peer.outbox.next_batch(BOB)
         if not batch:
@@ -200,16 +207,37 @@ class DurableChannel(RuleBasedStateMachine):
         for envelope, refusal in peer.outbox.answered(BOB, decode_verdicts(answer)):
             peer.letter(envelope.id).told = ReceiptState.ACCEPTED if refusal is None else ReceiptState.REFUSED
 
-    @rule(name=senders, forgotten=st.integers(0, 2))
-    def restart_sender(self, name: AgentId, forgotten: int) -> None:
+    @rule(name=restarting, forgotten=st.integers(0, 2))
+    def restart_sender(self, name: str, forgotten: int) -> None:
         """Its next life sends again what it has no record of; that may have been answered already."""
         peer = self.peers[name]
         answered = [letter for letter in peer.letters if letter.told is not None]
         for letter in answered[len(answered) - forgotten :]:
             letter.told = None
-        peer.outbox = Outbox(name, Incarnation(peer.outbox.incarnation + 1))
+        peer.overtaken = peer.outbox
+        peer.outbox = Outbox(AgentId(name), Incarnation(peer.outbox.incarnation + 1))
         for letter in peer.undecided():
             self.post(peer, letter)
+
+    @rule(name=restarting, heard=st.booleans(), kill=kills)
+    def overtaken_life_sends(self, name: str, heard: bool, kill: str) -> None:
+        """It has not noticed that it is over. What it is told must be true; only its next life's records count."""
+        peer = self.peers[name]
+        if (old := peer.overtaken) is None:
+            return
+        stray = Letter(MessageId(f"{name}-stray-{len(peer.strays)}"), "stray")
+        peer.strays.append(stray)
+        old.lost(BOB)
+        old.put(BOB, stray.body, now=0.0, message=stray.id)
+        answer = self.receive(encode_batch(old.next_batch(BOB)), kill)
+        if answer is None or not heard:
+            old.lost(BOB)
+            return
+        told = {envelope.id: refusal for envelope, refusal in old.answered(BOB, decode_verdicts(answer))}
+        for letter in peer.strays:
+            if letter.id in told:
+                letter.told = ReceiptState.ACCEPTED if told[letter.id] is None else ReceiptState.REFUSED
+                seen(f"a stray letter: {told[letter.id] or 'accepted'}")
 
     # --- what the network does ----------------------------------------------------------------------------------------
 
@@ -314,6 +342,11 @@ class DurableChannel(RuleBasedStateMachine):
             assert accepted == {*read, *dead} & set(ids), "what a sender was told"
             places = [ids.index(message) for message in read if message in ids]
             assert places == sorted(places), "out of order"
+            for letter in peer.strays:
+                if letter.told is not None:
+                    assert (letter.told is ReceiptState.ACCEPTED) == (letter.id in {*read, *dead}), (
+                        "what a stray was told"
+                    )
         seen(f"lives of the recipient: {self.bob.incarnation}")
         seen(f"dead letters: {bool(dead)}")
 

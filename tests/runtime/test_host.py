@@ -23,13 +23,15 @@ from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Proc
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.mail import ReceiptState, Refusal
 from amrita_fleet.protocols.notices import Notice
-from amrita_fleet.protocols.providers.script import Move, call, fail, repeat, say
+from amrita_fleet.protocols.providers.script import Move, call, calls, fail, repeat, say
 from amrita_fleet.protocols.providers.scripted import scripted
+from amrita_fleet.protocols.waits import WaitRefusal, WaitRequest
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import LLMConfig, MailConfig
 from amrita_fleet.runtime.host import QUEUE, AgentHost, Seat, Surroundings
-from amrita_fleet.runtime.local_ways import LocalLink, LocalPost
+from amrita_fleet.runtime.local_ways import LocalAgents, LocalLink, LocalPost
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
+from amrita_fleet.runtime.supervision.wait_desk import WaitDesk
 
 pytestmark = pytest.mark.anyio
 
@@ -68,7 +70,7 @@ class House:
         self.clock = VirtualClock(1000.0)
         self.bug: Exception | None = None
         self.supervisor = Supervisor(fleet="f", limit=limit, now=self.clock.now, post=lambda _agent, _text: None)
-        self.inner = LocalLink(self.supervisor)
+        self.inner = LocalLink("f", self.supervisor, WaitDesk(self.supervisor, LocalAgents({})))
         self.cut = False
         self.cut_settlements = False
         self.asked: list[CheckIn] = []
@@ -95,6 +97,14 @@ class House:
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         self._line()
         await self.inner.report(status, notices)
+
+    async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
+        self._line()
+        return await self.inner.wait(asked)
+
+    async def renew(self, agent: AgentId, incarnation: Incarnation) -> bool:
+        self._line()
+        return await self.inner.renew(agent, incarnation)
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
         return await self.inner.peers(agent, incarnation)
@@ -186,8 +196,46 @@ async def test_a_failed_call_is_tried_again_and_each_attempt_checks_in() -> None
         outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
         await house.until(outcome.done)
     assert outcome.result().text == "done"
-    assert [asked.attempt for asked in house.asked] == [1, 2, 3]
+    assert sorted({asked.attempt for asked in house.asked}) == [1, 2, 3]
     assert house.clock.now() >= 1007.0
+
+
+async def test_a_refused_agent_waits_in_its_row_and_under_one_number_and_not_twice_as_long() -> None:
+    house = House()
+    moves = (fail("ProviderBusy", sentence="slow down", after=20.0), say("done"))
+    config = AmritaConfig(llm=LLMConfig(max_retries=1, retry_base=20.0))
+    async with house.host(agent(*moves, config=config)) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
+        await house.until(lambda: len(house.asked) == 2)
+        (row,) = house.supervisor.statuses()
+        assert row.note.startswith("1st of 1 for scripted, cooling down for 2")
+        await house.until(outcome.done)
+    assert outcome.result().text == "done"
+    assert 1020.0 <= house.clock.now() <= 1024.0
+    assert [asked.attempt for asked in house.asked] == [1, 2, 2]
+    assert [(settled.result, settled.after) for settled in house.settled] == [("busy", 20.0), ("ok", None)]
+
+
+async def test_a_runs_time_limit_holds_while_it_waits_for_its_turn() -> None:
+    house = House()
+    moves = (fail("ProviderBusy", sentence="slow down", after=3_000.0), say("done"))
+    async with house.host(agent(*moves)) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go", 60.0)))
+        await house.until(outcome.done)
+    assert str(outcome.result()) == "limit:time"
+    assert house.clock.now() < 1100.0
+    assert house.supervisor.accounts()[0].reserved == 0
+
+
+async def test_the_wait_for_a_turn_uses_up_neither_retries_nor_patience() -> None:
+    house = House()
+    moves = (fail("ProviderBusy", sentence="slow down", after=3_000.0), say("done"))
+    config = AmritaConfig(llm=LLMConfig(max_retries=1))
+    async with house.host(agent(*moves, config=config)) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
+        await house.until(outcome.done, ticks=8_000)
+    assert outcome.result().text == "done"
+    assert house.clock.now() > 4_000.0
 
 
 async def test_a_refused_key_is_not_tried_again() -> None:
@@ -206,7 +254,7 @@ async def test_attempts_end_after_the_last_retry() -> None:
         outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
         await house.until(outcome.done)
     assert str(outcome.result()) == "failed"
-    assert len(house.asked) == 3
+    assert {asked.attempt for asked in house.asked} == {1, 2, 3}
 
 
 async def test_more_runs_than_the_queue_holds_are_refused() -> None:
@@ -395,3 +443,24 @@ async def test_a_bug_in_a_task_ends_the_run_and_nobody_waits_for_ever() -> None:
             await host.start("more")
     assert [str(outcome) for outcome in outcomes] == ["failed", "failed"]
     assert outcomes[0].reason == "ValueError: a bug"
+
+
+async def test_a_supervisor_that_cannot_be_reached_keeps_nobody_from_waiting() -> None:
+    house = House()
+
+    @tool
+    async def cut_the_line() -> str:
+        """Cut it, until the wait is over."""
+        house.cut = True
+        return "cut"
+
+    moves = (calls(call("cut_the_line"), call("wait_for_messages", seconds=60.0)), say("nobody wrote"))
+    async with house.host(agent(*moves, tools=(cut_the_line,))) as host:
+        outcome = asyncio.ensure_future(host.outcome(await host.start("go")))
+        await house.until(lambda: host.status().phase == "waiting")
+        began = house.clock.now()
+        await house.until(lambda: host.status().phase != "waiting")
+        house.cut = False
+        await house.until(outcome.done)
+    assert house.clock.now() - began >= 60.0
+    assert outcome.result().text == "nobody wrote"

@@ -12,8 +12,8 @@ from amrita_fleet.protocols.providers.script import Move, call, say
 from amrita_fleet.protocols.providers.scripted import scripted
 from amrita_fleet.runtime.clock import SystemClock, VirtualClock
 from amrita_fleet.runtime.config import AmritaConfig, MailConfig
-from amrita_fleet.runtime.errors import JournalUnavailable
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import JournalUnavailable
 from amrita_fleet.runtime.local import LocalSystem
 from amrita_fleet.runtime.sender import Sender
 from amrita_fleet.runtime.system import SpawnOrder

@@ -4,8 +4,8 @@ import asyncio
 
 import pytest
 
-from amrita_fleet.runtime.errors import JournalUnavailable
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import JournalUnavailable
 
 from .doomed import DoomedSystem, Strike, process
 from .lossless import Conversation, around

@@ -1,4 +1,4 @@
-"""What becomes of questions that a run has read."""
+"""What becomes of questions that a run has left open."""
 
 from dataclasses import dataclass, field
 
@@ -13,10 +13,11 @@ from amrita_fleet.runtime.agent_channel import AgentChannel, Seat
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.questions import Questions
 from amrita_fleet.runtime.sender import Sender
+from amrita_fleet.runtime.step.correspondence import Question
 
 pytestmark = pytest.mark.anyio
 
-ANA, BOB = AgentId("ana"), AgentId("bob")
+ANA, BOB, CYD = AgentId("ana"), AgentId("bob"), AgentId("cyd")
 
 
 @dataclass
@@ -40,52 +41,48 @@ def untold(kind: NoticeType, extra: str, text: str, data: dict[str, str]) -> Non
     """Nobody watches."""
 
 
-def asked(kind: Kind, number: int = 1) -> Envelope:
-    """A message of ana's to bob."""
-    return Envelope(MessageId(f"q{number}"), ANA, Incarnation(1), number, BOB, kind, "How many?", "", 0, 0.0, 0.0, "")
-
-
 def outcome(text: str, ending: Ending = Ending.ANSWERED, reason: str = "") -> Outcome:
     """How bob's run ended."""
     return Outcome(RunId("bob.1.1"), BOB, ending, text, reason=reason)
 
 
-async def answers(mail: tuple[Envelope, ...], ended: Outcome, *replied_to: str) -> list[Envelope]:
-    """What is sent when a run that read `mail`, and then wrote to ana itself, has ended."""
+ASKED = Question(MessageId("q1"), ANA)
+
+
+async def answers(ended: Outcome, *asked: Question, times: int = 1) -> list[Envelope]:
+    """What is sent when a run has ended that left these open, and its end was told so many times."""
     post, clock = Post(), VirtualClock()
     sender = Sender(BOB, Incarnation(1), post, clock)
-    channel = AgentChannel(Seat(BOB, Incarnation(1)), sender, post, Link(), untold)  # type: ignore[arg-type]
-    questions = Questions(channel)
-    await channel.send(ANA, "Hello.")
-    questions.read(mail)
-    for message in replied_to:
-        await channel.send(ANA, "Three.", message)
-    post.taken.clear()
-    questions.answer(ended)
-    await questions.sent()
+    questions = Questions(AgentChannel(Seat(BOB, Incarnation(1)), sender, post, Link(), untold))  # type: ignore[arg-type]
+    for _ in range(times):
+        questions.answer(ended, asked)
+        assert questions.outgoing >= len(asked)
+        await questions.sent()
+    assert questions.outgoing == 0
     await sender.aclose()
     return post.taken
 
 
 async def test_a_question_gets_the_final_text_in_answer() -> None:
-    (sent,) = await answers((asked(Kind.QUESTION),), outcome("There are three."))
+    (sent,) = await answers(outcome("There are three."), ASKED)
     assert (sent.recipient, sent.body, sent.reply_to, sent.kind) == (ANA, "There are three.", "q1", Kind.PEER)
 
 
-async def test_a_message_that_asks_nothing_gets_none() -> None:
-    assert await answers((asked(Kind.PEER), asked(Kind.NOTE, 2)), outcome("There are three.")) == []
+async def test_each_question_gets_an_answer_of_its_own_with_one_hop_more() -> None:
+    sent = await answers(outcome("Three."), ASKED, Question(MessageId("q2"), CYD, 7))
+    assert [(each.recipient, each.reply_to, each.hops) for each in sent] == [(ANA, "q1", 1), (CYD, "q2", 8)]
 
 
-@pytest.mark.parametrize("named", ["q1", ""], ids=["by name", "in general"])
-async def test_a_question_that_the_run_replied_to_itself_gets_no_second_answer(named: str) -> None:
-    assert await answers((asked(Kind.QUESTION),), outcome("Three."), named) == []
+async def test_an_end_that_is_told_twice_sends_the_same_message() -> None:
+    first, again = await answers(outcome("Three."), ASKED, times=2)
+    assert first.id == again.id
 
 
 async def test_a_run_that_has_nothing_to_say_says_how_it_ended() -> None:
-    (sent,) = await answers((asked(Kind.QUESTION),), outcome("", Ending.FAILED, "The provider is away."))
+    (sent,) = await answers(outcome("", Ending.FAILED, "The provider is away."), ASKED)
     assert sent.body == "No answer: failed. The provider is away."
 
 
 async def test_an_answer_has_room_in_a_message_whatever_the_model_wrote() -> None:
-    (sent,) = await answers((asked(Kind.QUESTION),), outcome("\ud800" + "ä" * 100_000))
+    (sent,) = await answers(outcome("\ud800" + "ä" * 100_000), ASKED)
     assert 0 < len(sent.body.encode()) <= BODY_LIMIT

@@ -5,9 +5,9 @@ import pytest
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.errors import Fenced, JournalUnavailable, RecordInvalid
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import Fenced, JournalUnavailable, RecordInvalid
 from amrita_fleet.runtime.recorder import Recorder
 from amrita_fleet.runtime.records import Dropped, Happened, Past, Queued, decode_record
 from amrita_fleet.runtime.step.advance import advance

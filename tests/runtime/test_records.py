@@ -2,9 +2,9 @@
 
 import json
 from contextlib import suppress
-from dataclasses import fields
+from dataclasses import fields, replace
 from random import Random
-from typing import get_args
+from typing import cast, get_args
 
 import msgpack
 import pytest
@@ -20,7 +20,7 @@ from amrita_fleet.protocols.messages import Json, Message, Reply, Role, ToolCall
 from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.protocols.presets import ModelPreset
 from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
-from amrita_fleet.runtime.errors import RecordInvalid
+from amrita_fleet.runtime.journal_errors import RecordInvalid
 from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.records import (
     KEPT_OUTCOMES,
@@ -196,7 +196,14 @@ def test_lives_by_chance_come_to_every_phase() -> None:
 
 @pytest.mark.parametrize(
     "directive",
-    [EndStep("no"), WindDown("tokens", "none left"), Pause("a look"), Stop("enough"), Wait(1.5, "held")],
+    [
+        EndStep("no"),
+        WindDown("tokens", "none left"),
+        Pause("a look"),
+        Stop("enough"),
+        Wait(1.5, "held"),
+        Wait(1.5, "3rd of 9", queued=True),
+    ],
     ids=lambda one: type(one).__name__,
 )
 def test_a_directive_within_an_event_comes_back(directive: EndStep | WindDown | Pause | Stop | Wait) -> None:
@@ -408,6 +415,28 @@ def test_fields_of_a_later_program_are_ignored_and_those_an_earlier_one_did_not_
 
     assert decode_record(bytes([VERSION, 1]) + msgpack.packb(later)) == Happened((Resumed(),), 5.0)
     assert decode_record(bytes([VERSION, 1]) + msgpack.packb(earlier)) == Happened((Resumed(),))
+
+
+def without(value: object, names: set[str]) -> object:
+    """Plain data of a program that had no fields of these names yet."""
+    if isinstance(value, dict):
+        items = cast("dict[str, object]", value).items()
+        return {name: without(each, names) for name, each in items if name not in names}
+    return [without(each, names) for each in cast("list[object]", value)] if isinstance(value, list) else value
+
+
+def test_records_of_a_program_that_knew_neither_hops_nor_open_questions_are_read() -> None:
+    answers = {"count": replace(mail("So it is."), hops=3, question=True)}
+    happened = recorded(Tale((calls("count"), says("Done.")), letters=answers))
+    records: list[AgentRecord] = [*happened, snapshot_of(come_to(*happened))]
+    later = {"hops", "question", "questions", "wrote", "chains"}
+
+    earlier = [without(msgpack.unpackb(encode_record(record)[2:]), later) for record in records]
+    past = come_to(*(decode_record(bytes([VERSION, 1]) + msgpack.packb(each)) for each in earlier))
+
+    assert records[-1] != snapshot_of(past), "what was not written is not known"
+    assert past.state.hops_after("bob.1.ana.1") == 1
+    assert past.state.transcript == come_to(*records).state.transcript
 
 
 # --- what providers send beside an answer -----------------------------------------------------------------------------

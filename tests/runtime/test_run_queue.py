@@ -37,6 +37,19 @@ async def test_runs_have_their_turn_in_order() -> None:
     assert runs.next() is None
 
 
+async def test_runs_are_open_from_when_they_are_accepted_until_they_end() -> None:
+    runs = queue(2)
+    runs.restore([asked("b"), asked("c")], [ended("x")], RunId("a"))
+    assert runs.open == ("a", "b", "c")
+    runs.next()
+    assert runs.open == ("a", "b", "c")
+    runs.finish(ended("b"))
+    runs.put(asked("d"))
+    assert list(runs.open) == ["a", "c", "d"]
+    runs.give_up(PeerUnreachable(agent=ANA, reason="over"))
+    assert not runs.open
+
+
 async def test_no_two_lives_give_the_same_id() -> None:
     first, second = queue(1), queue(2)
 

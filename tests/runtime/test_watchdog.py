@@ -1,91 +1,31 @@
 """What the watch does to the agents of a local fleet, over hours of a virtual clock."""
 
 import asyncio
-from collections.abc import AsyncGenerator, Awaitable
-from contextlib import asynccontextmanager
-from dataclasses import dataclass
-from typing import TypeVar
+from dataclasses import dataclass, replace
 
 import pytest
 
-from amrita_fleet import Agent, ModelPreset, Reply, Tool, ToolContext, tool
-from amrita_fleet.protocols.ids import AgentId
+from amrita_fleet import Agent, ModelPreset, ToolContext, tool
+from amrita_fleet.protocols.checkin import AgentStatus
+from amrita_fleet.protocols.ids import AgentId, RunId
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.outcome import Ending
-from amrita_fleet.protocols.providers.base import Draft, Provider, Watcher
+from amrita_fleet.protocols.providers.base import Provider
 from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
-from amrita_fleet.protocols.providers.script import Move, call, fail, say
-from amrita_fleet.protocols.providers.scripted import ScriptedProvider, scripted
+from amrita_fleet.protocols.providers.script import call, fail, say
+from amrita_fleet.protocols.providers.scripted import scripted
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.config import AmritaConfig, FunctionConfig
 from amrita_fleet.runtime.journal.memory import MemoryJournal
-from amrita_fleet.runtime.local import LocalSystem
 from amrita_fleet.runtime.supervision.deadlines import Deadlines
 from amrita_fleet.runtime.supervision.finding import Trouble
 from amrita_fleet.runtime.supervision.policy import Course, Rung, Stage, WatchPolicy
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 from amrita_fleet.runtime.system import SpawnOrder
+from amrita_fleet.runtime.watchdog import Watchdog
+
+from .house import ANA, BOB, LEAD, LIMITS, MuteProvider, hang, opened
 
 pytestmark = pytest.mark.anyio
-
-T = TypeVar("T")
-
-LEAD, ANA, BOB = (AgentId(name) for name in ("lead", "ana", "bob"))
-LIMITS = Deadlines()
-TALKATIVE = AmritaConfig(function_config=FunctionConfig(agent_tool_call_limit=1000))
-
-
-@tool
-async def hang() -> str:
-    """Never return."""
-    await asyncio.Event().wait()
-    return "never"
-
-
-class MuteProvider(ScriptedProvider):
-    """Takes a request and says nothing."""
-
-    async def call(self, draft: Draft, output: int, watch: Watcher | None = None) -> Reply:
-        await asyncio.Event().wait()
-        return await super().call(draft, output, watch)
-
-
-class House:
-    """A local fleet on a virtual clock."""
-
-    def __init__(self, policy: WatchPolicy | None = None, journal: MemoryJournal | None = None) -> None:
-        self.clock = VirtualClock(1_700_000_000.0)
-        self.system = LocalSystem("f", None, self.clock, journal, watch=policy)
-
-    async def spawn(
-        self, name: AgentId, *moves: Move, parent: AgentId | None = None, tools: tuple[Tool, ...] = ()
-    ) -> None:
-        agent = Agent(preset=scripted(*moves), tools=tools, config=TALKATIVE)
-        await self.system.spawn((SpawnOrder(name, agent, parent),), lambda _ready, _ordered: None)
-
-    async def notices(self, *kinds: str) -> list[Notice]:
-        found = await self.system.notices(0, 0)
-        return [notice for notice in found if f"{notice.type}.{notice.extra_type}" in kinds]
-
-    async def until(self, asked: Awaitable[T]) -> T:
-        """What comes of it, however much time it takes."""
-        asking = asyncio.ensure_future(asked)
-        while not asking.done():
-            await self.clock.advance(1)
-        return await asking
-
-    async def watched(self) -> list[str]:
-        """What the watch did, in order."""
-        return [each.extra_type for each in await self.system.notices(0, 0) if each.type is NoticeType.WATCH]
-
-
-@asynccontextmanager
-async def opened(policy: WatchPolicy | None = None, journal: MemoryJournal | None = None) -> AsyncGenerator[House]:
-    house = House(policy, journal)
-    await house.system.open()
-    try:
-        yield house
-    finally:
-        await house.until(house.system.close())
 
 
 async def test_a_tool_that_never_returns_has_its_run_ended_and_watchers_and_the_parent_are_told_why() -> None:
@@ -137,35 +77,11 @@ async def test_a_model_call_that_never_answers_is_named_while_it_lasts_and_ended
 
 async def test_between_two_attempts_no_model_is_waited_for() -> None:
     async with opened() as house:
-        await house.spawn(ANA, fail("ProviderBusy", after=20), say("done"))
+        await house.spawn(ANA, fail("ProviderUnreachable", after=20), say("done"))
         run = await house.system.start(ANA, "go", None)
         await house.clock.advance(10)
         assert [row.note.rpartition(" for ")[0] for row in await house.system.statuses()] == ["between model calls"]
         assert (await house.until(house.system.outcome(ANA, run))).text == "done"
-
-
-async def test_a_tool_that_says_that_it_goes_on_is_left_alone() -> None:
-    clock: list[VirtualClock] = []
-
-    @tool
-    async def build(context: ToolContext) -> str:
-        """Take an hour, and say so every five minutes."""
-        for part in range(12):
-            await clock[0].sleep(300)
-            context.progress(f"part {part} of 12")
-            context.progress("this one comes too soon to be told")
-        return "built"
-
-    async with opened(WatchPolicy(period=30)) as house:
-        clock.append(house.clock)
-        await house.spawn(ANA, call("build"), say("done"), tools=(build,))
-        run = await house.system.start(ANA, "go", None)
-        await house.clock.advance(3601)
-        assert (await house.system.outcome(ANA, run)).text == "done"
-        assert await house.watched() == []
-        assert [each.text for each in await house.notices("tool.progress")] == [
-            f"build: part {part} of 12" for part in range(12)
-        ]
 
 
 async def test_a_sync_tool_gives_its_signs_of_life_from_its_thread() -> None:
@@ -219,16 +135,6 @@ async def test_a_quarantined_agent_is_stopped_and_its_life_is_over() -> None:
         assert await house.notices("agent.stopped") != []
         (row,) = await house.system.statuses()
         assert (row.phase, row.incarnation) == ("dead", 1)
-
-
-async def test_an_agent_that_waits_for_mail_for_an_hour_and_one_that_is_idle_are_left_alone() -> None:
-    async with opened(WatchPolicy(period=30)) as house:
-        await house.spawn(ANA, call("wait_for_messages", seconds=3600, from_agents=["bob"]), say("nothing came"))
-        await house.spawn(BOB, say("never asked"))
-        await house.system.start(ANA, "wait", None)
-        await house.clock.advance(3500)
-        assert await house.watched() == []
-        assert [row.note for row in await house.system.statuses()] == ["waiting for mail of bob for 3500 s", ""]
 
 
 async def test_the_step_of_an_agent_that_is_to_end_it_is_ended_once_and_the_run_goes_on() -> None:
@@ -292,3 +198,32 @@ async def test_a_policy_of_the_fleets_own_may_only_tell() -> None:
         await house.system.start(ANA, "go", None)
         await house.clock.advance(3 * LIMITS.tool)
         assert await house.watched() == ["found"]
+
+
+async def test_a_call_that_begins_while_its_agent_is_asked_how_it_is_stays_known() -> None:
+    clock = VirtualClock(1_700_000_000.0)
+    supervisor = Supervisor(fleet="f", limit=None, now=clock.now, post=lambda _agent, _text: None)
+    life = supervisor.admit(ANA, None, None, 1)
+    thinking = AgentStatus(ANA, life, "thinking", clock.now(), RunId("ana.1.1"), step=1, round=1)
+    supervisor.report(thinking, ())
+
+    class Line:
+        """The way to an agent that begins a call right after it has said how it is."""
+
+        async def status(self, agent: AgentId) -> AgentStatus:
+            began = Notice(NoticeType.TOOL, "started", agent, "hang", thinking.run, 1, {"tool": "hang", "call": 1})
+            supervisor.report(replace(thinking, phase="acting"), (began,))
+            return thinking
+
+        async def beat(self, agent: AgentId) -> None: ...
+
+        async def cancel(self, agent: AgentId, reason: str) -> None: ...
+
+        async def kill(self, agent: AgentId, reason: str) -> None: ...
+
+        async def stop(self, agent: AgentId, reason: str) -> None: ...
+
+    watchdog = Watchdog(supervisor, Line(), lambda _agent, _text: None, clock)
+    await watchdog.look()
+    (row,) = watchdog.explained(supervisor.statuses())
+    assert row.note == "in tool hang for 0 s"

@@ -64,9 +64,13 @@ def define() -> type[OpenAIChat]:
 
 
 def recorded(moves: list[dict[str, Any]], path: Path) -> ModelPreset:
-    """A preset whose model makes these moves and adds what it is shown to the file."""
+    """A preset whose model makes these moves and adds what it is shown to the file.
+
+    It has an address, and so limits, of its own: a scenario whose provider is busy holds up no other one.
+    """
     define()
-    return ModelPreset(model="scripted", protocol=PROTOCOL, extra_body={"script": moves, "record": str(path)})
+    body = {"script": moves, "record": str(path)}
+    return ModelPreset(model="scripted", base_url=f"{PROTOCOL}://{path.stem}", protocol=PROTOCOL, extra_body=body)
 
 
 @dataclass(frozen=True)

@@ -184,3 +184,22 @@ async def test_peers_write_to_each_other_under_their_own_names() -> None:
     heads = [line for line in note.splitlines() if line.startswith("[Message")]
     assert len(heads) == 1
     assert "from ana]" in heads[0]
+
+
+async def test_two_that_would_wait_for_each_other_go_on_and_the_one_that_may_not_wait_is_told_what_to_do() -> None:
+    ana = Model(calls("wait_for_messages", from_agents=["bob"]), says("Bob wrote."))
+    bob = Model(
+        calls("wait_for_messages", from_agents=["ana"]),
+        calls("send_message", to="ana", body="I begin."),
+        says("Told."),
+        name="simulated-bob",
+    )
+    async with stage(ana, bob) as scene:
+        first = await (await scene.spawn(ana, "ana")).start("Wait for bob.")
+        await scene.seen("step.waiting", "ana")
+        assert (await (await scene.spawn(bob, "bob")).run("Wait for ana.")).text == "Told."
+        assert (await first.outcome()).text == "Bob wrote."
+        assert not scene.refused
+    note = notes(bob.read[1])[-1]
+    assert "bob waits for ana, ana waits for bob" in note
+    assert "Write to one of them, go on without an answer, or end with what you have." in note

@@ -12,6 +12,8 @@ from ...fleet import Fleet
 from ...simulator.faults import Faults
 from ...simulator.process import SimulatorProcess
 from ..console import complain, print_json, stdout
+from ..errors import InputInvalid
+from ..fleet_journal import FleetJournal
 from ..screen import Screen, open_screen
 from ..starting import started
 from ..wording import plural, size_shown
@@ -33,6 +35,7 @@ class Order:
 
     Attributes:
         workers: How many are wanted; a folder with fewer files has no work for all.
+        journal: The fleet's name, and where is written what it does.
         preset: The model of all agents; None: the simulated one.
         latency: Seconds that the simulated one takes for an answer.
     """
@@ -40,6 +43,7 @@ class Order:
     folder: Folder
     workers: int
     system: Literal["ray", "local"]
+    journal: FleetJournal
     preset: ModelPreset | None = None
     latency: float = 0.0
 
@@ -53,14 +57,18 @@ async def demonstrate(order: Order, *, as_json: bool) -> bool:
     """Take the census and print what came of it; gives whether the figures agree.
 
     Raises:
+        InputInvalid: There is such a fleet, or its journal cannot be used.
         FleetError: The system or the simulator could not be started, or failed.
     """
-    console = stdout()
+    console, name = stdout(), order.journal.fleet
+    if await order.journal.look() is not None:
+        raise InputInvalid(reason=f"There is a fleet {name!r} already, and the demo begins one: choose another --name.")
     with open_screen(console, silent=as_json, live=True) as screen:
         screen.say(announcement(order))
         census, simulated = await on_model(order, screen)
     if as_json:
-        print_json(summary.as_json(census, simulated))
+        named = {"fleet_name": name, "journal": order.journal.where}
+        print_json(named | summary.as_json(census, simulated))
     else:
         summary.show(console, census, simulated)
     if not census.agrees:
@@ -79,10 +87,14 @@ async def on_model(order: Order, screen: Screen) -> tuple[Census, int | None]:
 
 
 async def in_fleet(order: Order, preset: ModelPreset, screen: Screen) -> Census:
-    """Take the census in a fleet of its own, which ends with it."""
-    crew = crew_of(preset, order.folder, order.busy)
-    async with started(Fleet(system=order.system, limit=crew.limit), order.system, screen) as fleet:
-        return await take_census(fleet, crew, order.folder, screen)
+    """Take the census in a fleet of its own, which ends with it: nobody goes on with a demonstration."""
+    crew, journal = crew_of(preset, order.folder, order.busy), order.journal
+    made = Fleet(journal.fleet, system=order.system, limit=crew.limit, journal=journal.url)
+    try:
+        async with started(made, order.system, screen) as fleet:
+            return await take_census(fleet, crew, order.folder, screen)
+    finally:
+        await journal.end()
 
 
 def announcement(order: Order) -> str:

@@ -12,7 +12,7 @@ import pytest
 
 from amrita_fleet.protocols.errors import FleetError
 from amrita_fleet.runtime.cli import app
-from amrita_fleet.runtime.cli.errors import Interrupted
+from amrita_fleet.runtime.cli.errors import Interrupted, Terminated
 from amrita_fleet.runtime.cli.status import Status
 
 pytestmark = pytest.mark.slow
@@ -60,7 +60,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         (("send", "lead"), "Missing argument"),
         (
             ("fly",),
-            "No such command 'fly'. There are demo, run, ps, send, stop, approvals, approve, refuse, doctor, ",
+            "No such command 'fly'. There are demo, run, ps, attach, send, stop, gc, approvals, approve, refuse, ",
         ),
         (("stpo",), "No such command 'stpo'. Did you mean 'stop'?"),
         (("stop", "ana", "--all"), "Name the agents to stop or give --all, not both."),
@@ -139,14 +139,18 @@ def test_a_bug_is_told_in_one_sentence_that_asks_for_a_report() -> None:
 
 @pytest.mark.parametrize(
     ("error", "status"),
-    [(Interrupted(left="the fleet has ended"), Status.INTERRUPTED), (FleetError("no luck"), Status.FAILED)],
+    [
+        (Interrupted(left="the fleet has ended"), Status.INTERRUPTED),
+        (Terminated(left="the fleet has ended"), Status.TERMINATED),
+        (FleetError("no luck"), Status.FAILED),
+    ],
 )
 def test_an_error_of_the_tree_ends_a_command_with_its_sentence(error: FleetError, status: Status) -> None:
     assert app.ending(error) == (str(error), status)
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "run", "ps", "send", "stop", "approvals", "approve", "refuse", "doctor", "simulate"]
+    "command", ["demo", "run", "ps", "send", "stop", "approvals", "approve", "refuse", "journal", "doctor", "simulate"]
 )
 def test_every_command_has_help_with_an_example_and_the_exit_statuses(
     command: str, capsys: pytest.CaptureFixture[str]

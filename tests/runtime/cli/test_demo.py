@@ -12,23 +12,16 @@ import pytest
 from anyio import to_thread
 
 from amrita_fleet.runtime.cli.app import run_command
+from amrita_fleet.runtime.cli.starting import DRAINS
 from amrita_fleet.runtime.cli.status import Status
 from amrita_fleet.runtime.simulator.process import SimulatorProcess
+
+from .doubling import SCENARIO
 
 pytestmark = pytest.mark.slow
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 ON_RAY = pytest.param("ray", marks=pytest.mark.ray)
-
-SCENARIO = """
-models: [doubler]
-rules:
-  - when: {last_role: user, user: 'double (?P<number>\\d+)', tools_include: [double]}
-    calls:
-      - {name: double, arguments: {number: "{number:d}"}}
-  - when: {last_role: tool, tool: '(?P<result>\\d+)'}
-    say: It is {result}.
-"""
 
 MODULE = """
 def double(number: int) -> int:
@@ -148,25 +141,44 @@ def test_an_address_where_nobody_answers_is_told_with_status_2(capsys: pytest.Ca
 
 
 @pytest.mark.parametrize("system", [pytest.param("local", marks=pytest.mark.slow), ON_RAY])
-def test_ctrl_c_ends_the_fleet_and_says_so(folder: Path, system: str) -> None:
-    no_model = ("--base-url", "http://127.0.0.1:9/v1", "--model", "m")
-    with started("demo", str(folder), "--system", system, *no_model) as running:
+@pytest.mark.parametrize(
+    ("number", "status", "ended"),
+    [
+        (signal.SIGINT, Status.INTERRUPTED, "Interrupted"),
+        (signal.SIGTERM, -signal.SIGTERM, "Terminated"),
+    ],
+    ids=["SIGINT", "SIGTERM"],
+)
+def test_a_signal_ends_the_fleet_in_good_order_and_says_so(
+    folder: Path, system: str, number: signal.Signals, status: int, ended: str
+) -> None:
+    with started("demo", str(folder), "--system", system, "--slow", "0.3") as running:
         assert running.stdout is not None
         assert running.stderr is not None
         for line in running.stdout:
-            if "model.retry" in line:
+            if "mail.sent" in line:
                 break
-        running.send_signal(signal.SIGINT)
+        running.send_signal(number)
         err = running.stderr.read()
-        assert running.wait() == Status.INTERRUPTED
-    assert err == "amrita-fleet: Interrupted: the fleet and what was started for it have ended.\n"
+        assert running.wait() == status
+    assert err == f"amrita-fleet: {DRAINS}\namrita-fleet: {ended}: the fleet and what was started for it have ended.\n"
 
 
 @pytest.mark.slow
-def test_the_simulator_prints_its_address_and_serves_until_it_is_interrupted() -> None:
+@pytest.mark.parametrize(
+    ("number", "said", "status"),
+    [
+        (signal.SIGINT, "", Status.OK),
+        (signal.SIGTERM, "The simulator drains: answers in flight have 1 second to end.\n", -signal.SIGTERM),
+    ],
+    ids=["SIGINT", "SIGTERM"],
+)
+def test_the_simulator_prints_its_address_and_serves_until_it_is_ended(
+    number: signal.Signals, said: str, status: int
+) -> None:
     with started("simulate") as running:
         assert running.stdout is not None
         assert running.stderr is not None
         assert running.stdout.readline().startswith("http://127.0.0.1:")
-        running.send_signal(signal.SIGINT)
-        assert (running.stderr.read(), running.wait()) == ("", Status.OK)
+        running.send_signal(number)
+        assert (running.stderr.read(), running.wait()) == (said, status)

@@ -1,7 +1,6 @@
-"""The journals that are held to the same contract, and a PostgreSQL server that the tests start for themselves."""
+"""The journals that are held to the same contract."""
 
-import itertools
-from collections.abc import AsyncIterator, Callable, Iterator
+from collections.abc import AsyncIterator, Callable
 from pathlib import Path
 
 import pytest
@@ -11,30 +10,7 @@ from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.journal.rules import Retention
 from amrita_fleet.runtime.ports import Journal
 
-from .server import Server, running, tools
-
-
-@pytest.fixture(scope="session")
-def server() -> Iterator[Server]:
-    """A server of its own for the whole session."""
-    where = tools()
-    if where is None:
-        pytest.skip("PostgreSQL is not installed: the package is named postgresql")
-    with running(where) as made:
-        yield made
-
-
-@pytest.fixture
-def schema(server: Server, counter: Iterator[int]) -> str:
-    """The name of an empty schema of this test alone."""
-    name = f"journal_{next(counter)}"
-    server.execute(f"CREATE SCHEMA {name}")
-    return name
-
-
-@pytest.fixture(scope="session")
-def counter() -> Iterator[int]:
-    return itertools.count()
+from .server import Server
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import shutil
 import socket
 import subprocess
 import tempfile
-from collections.abc import Generator
+from collections.abc import Generator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import NamedTuple
@@ -46,12 +46,12 @@ class Server(NamedTuple):
         address = f"127.0.0.1:{self.port}/postgres"
         return f"postgresql://journal:{IN_URL}@{address}?options=-csearch_path%3D{schema}"
 
-    def execute(self, statement: str) -> None:
-        """Run one statement."""
+    def execute(self, statement: str, values: Sequence[object] = (), schema: str = "public") -> None:
+        """Run one statement; its values stand where it has `%s`."""
         import psycopg
 
-        with psycopg.connect(self.url().partition("?")[0], autocommit=True) as connection:
-            connection.execute(statement.encode())
+        with psycopg.connect(self.url(schema), autocommit=True) as connection:
+            connection.execute(statement.encode(), values or None)
 
 
 def free_port() -> int:

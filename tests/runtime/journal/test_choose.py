@@ -5,9 +5,9 @@ from urllib.parse import quote
 
 import pytest
 
-from amrita_fleet.runtime.errors import JournalInvalid
 from amrita_fleet.runtime.journal.choose import default_path, open_journal
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import JournalInvalid
 
 pytestmark = pytest.mark.slow
 

@@ -6,9 +6,9 @@ from collections.abc import Awaitable, Callable
 import pytest
 
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.errors import Fenced, JournalConflict
 from amrita_fleet.runtime.journal.rules import NAME_LIMIT, NUMBER_LIMIT
-from amrita_fleet.runtime.ports import Journal, Record
+from amrita_fleet.runtime.journal_errors import Fenced, JournalConflict
+from amrita_fleet.runtime.ports import Journal, Record, Stored
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
 
@@ -151,6 +151,58 @@ async def test_of_two_lives_that_open_a_new_stream_at_once_the_newer_has_it(make
             await old.append(stream, 1, 1, (b"old",))
 
 
+async def test_a_claim_gives_a_life_newer_than_all_before(make: Make) -> None:
+    old, new = make(), make()
+    assert await old.claim("s") == 1
+    assert await old.open("s", 1) == ()
+    await old.append("s", 1, 1, (b"a",))
+
+    assert await new.claim("s") == 2, "though its owner has written under 1 only"
+    for refused in (old.append("s", 1, 2, (b"b",)), old.open("s", 1), new.append("s", 3, 2, (b"b",))):
+        with pytest.raises(Fenced) as caught:
+            await refused
+        assert caught.value.newest == 2
+    assert await new.open("s", 2) == (Record(1, 1, b"a"),)
+    await new.append("s", 2, 2, (b"b",))
+
+
+async def test_a_claim_knows_lives_that_have_written_nothing(make: Make) -> None:
+    await make().open("s", 7)
+
+    assert await make().claim("s") == 8
+    assert await make().claim("s") == 9
+
+
+async def test_a_stream_that_is_only_claimed_is_there_until_it_is_dropped(journal: Journal) -> None:
+    await journal.claim("s")
+    assert (await journal.streams(), await journal.read("s")) == (("s",), ())
+
+    await journal.drop("s")
+    assert await journal.claim("s") == 1
+
+
+async def test_who_claim_at_once_get_different_lives_and_the_highest_may_write(make: Make) -> None:
+    claims = await asyncio.gather(*(journal.claim("s") for journal in (make(), make()) for _ in range(25)))
+
+    assert sorted(claims) == list(range(1, 51))
+    journal = make()
+    for life in claims:
+        if life < 50:
+            with pytest.raises(Fenced):
+                await journal.append("s", life, 1, (b"a",))
+    await journal.append("s", 50, 1, (b"a",))
+
+
+async def test_a_claim_after_the_last_life_there_can_be_concerns_nobody_else(journal: Journal) -> None:
+    await journal.open("s", NUMBER_LIMIT - 1)
+
+    refused, claimed = await asyncio.gather(journal.claim("s"), journal.claim("other"), return_exceptions=True)
+
+    assert isinstance(refused, ValueError)
+    assert claimed == 1
+    await journal.append("s", NUMBER_LIMIT - 1, 1, (b"a",))
+
+
 async def test_a_stream_is_read_from_its_newest_snapshot_on(journal: Journal) -> None:
     await journal.open("s", 1)
     await journal.append("s", 1, 1, (b"a", b"b"))
@@ -218,6 +270,62 @@ async def test_a_stream_that_was_dropped_is_gone_and_nobodys(journal: Journal) -
     assert await journal.read("other") == (Record(1, 5, b"a"),)
 
 
+async def test_a_stream_is_weighed_and_knows_when_it_was_last_opened_or_written_to(
+    make: Make, clock: VirtualClock
+) -> None:
+    journal = make()
+    for stream in ("f/b", "f/a", "g/a"):
+        await journal.open(stream, 1)
+    await clock.advance(10)
+    await journal.append("f/a", 1, 1, (b"xyz", b""))
+    await clock.advance(10)
+    await journal.append("f/a", 1, 1, (b"xyz", b""))
+    await journal.read("f/b")
+    await journal.open("g/a", 1)
+
+    for reader in (journal, make()):
+        assert await reader.stored() == (Stored("f/a", 2, 3, 10.0), Stored("f/b", 0, 0, 0.0), Stored("g/a", 0, 0, 20.0))
+        assert await reader.stored("f/") == (Stored("f/a", 2, 3, 10.0), Stored("f/b", 0, 0, 0.0))
+        assert await reader.stored("f\0") == await reader.stored("h") == ()
+
+
+async def test_streams_are_dropped_together_or_not_at_all(make: Make, clock: VirtualClock) -> None:
+    journal, other = make(), make()
+    for stream in ("f/a", "f/b", "f_c", "g/a"):
+        await journal.open(stream, 3)
+        await journal.append(stream, 3, 1, (b"x",))
+    await clock.advance(10)
+    await other.append("f/b", 3, 2, (b"y",))
+
+    assert await journal.drop_all("f/", before=10.0) == 0
+    assert await journal.streams() == ("f/a", "f/b", "f_c", "g/a")
+    assert await journal.drop_all("f/", before=10.1) == 2
+    assert await journal.drop_all("f/", before=10.1) == await journal.drop_all("f/") == 0
+    assert await other.streams() == ("f_c", "g/a")
+    with pytest.raises(Fenced):
+        await other.append("f/b", 3, 3, (b"z",))
+    assert await other.open("f/b", 1) == ()
+    assert await journal.drop_all("") == 3
+    assert await journal.streams() == ()
+
+
+async def test_streams_that_are_opened_while_they_are_dropped_are_whole_or_new(make: Make) -> None:
+    journal, other = make(), make()
+    streams = [f"f/{number}" for number in range(20)]
+    for stream in streams:
+        await journal.open(stream, 1)
+        await journal.append(stream, 1, 1, (b"old",))
+
+    dropped, *found = await asyncio.gather(journal.drop_all("f/"), *(other.open(stream, 2) for stream in streams))
+
+    assert dropped == 20
+    for stream, records in zip(streams, found, strict=True):
+        assert records in ((), (Record(1, 1, b"old"),))
+        if stream in await other.streams(stream):
+            assert records == await other.read(stream) == ()
+            await other.append(stream, 2, 1, (b"new",))
+
+
 async def test_many_write_at_once_each_to_its_own_stream(make: Make) -> None:
     journals = [make(), make()]
 
@@ -275,6 +383,7 @@ IMPOSSIBLE: dict[str, Callable[[Journal], Awaitable[object]]] = {
     "a name with a line end": lambda journal: journal.read("a\nb"),
     "half a character": lambda journal: journal.drop("\ud800"),
     "a name that is too long": lambda journal: journal.append("x" * (NAME_LIMIT + 1), 1, 1, (b"a",)),
+    "a claim of no name": lambda journal: journal.claim(""),
     "life 0": lambda journal: journal.open("s", 0),
     "record 0": lambda journal: journal.append("s", 1, 0, (b"a",)),
     "a number that is too high": lambda journal: journal.append("s", 1, NUMBER_LIMIT - 1, (b"a",)),

@@ -2,8 +2,8 @@
 
 import pytest
 
-from amrita_fleet.runtime.errors import JournalUnavailable
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.journal_errors import JournalUnavailable
 from amrita_fleet.runtime.ports import Record
 
 

@@ -36,6 +36,10 @@ async def answer(ask: Ask, journal: Journal) -> object:
         return type(error), vars(error)
 
 
+def claiming(stream: str) -> Ask:
+    return lambda journal: journal.claim(stream)
+
+
 def opening(stream: str, life: int) -> Ask:
     return lambda journal: journal.open(stream, life)
 
@@ -56,17 +60,30 @@ def listing(prefix: str) -> Ask:
     return lambda journal: journal.streams(prefix)
 
 
+def weighing(prefix: str) -> Ask:
+    return lambda journal: journal.stored(prefix)
+
+
 def dropping(stream: str) -> Ask:
     return lambda journal: journal.drop(stream)
 
 
+def dropping_all(prefix: str, before: float | None) -> Ask:
+    return lambda journal: journal.drop_all(prefix, before=before)
+
+
+prefixes = st.sampled_from(["", "a", "a/", "c"])
+
+
 firsts = st.integers(1, 8)
 asks: st.SearchStrategy[Ask] = st.one_of(
+    st.builds(claiming, streams),
     st.builds(opening, streams, lives),
     st.builds(appending, streams, lives, firsts, st.lists(datas, max_size=3).map(tuple)),
     st.builds(summing_up, streams, lives, firsts, datas),
     st.builds(reading, streams, st.integers(0, 8)),
-    st.builds(listing, st.sampled_from(["", "a", "a/", "c"])),
+    st.builds(listing, prefixes),
+    st.builds(weighing, prefixes),
 )
 
 
@@ -117,6 +134,11 @@ class TwoJournals(RuleBasedStateMachine):
     def drop(self, stream: str) -> None:
         self.loop.run(self.both([dropping(stream)]))
 
+    @rule(prefix=prefixes, age=st.none() | st.sampled_from([0.0, 1.0, 11.0]))
+    def drop_all(self, prefix: str, age: float | None) -> None:
+        before = None if age is None else self.clock.now() - age
+        self.loop.run(self.both([dropping_all(prefix, before)]))
+
     @rule(seconds=st.sampled_from([1.0, 11.0]))
     def wait(self, seconds: float) -> None:
         self.loop.run(self.clock.advance(seconds))
@@ -133,7 +155,7 @@ class TwoJournals(RuleBasedStateMachine):
     @invariant()
     def all_is_the_same(self) -> None:
         names = self.loop.run(self.model.streams())
-        self.loop.run(self.both([listing(""), *(reading(name, 0) for name in names)]))
+        self.loop.run(self.both([listing(""), weighing(""), *(reading(name, 0) for name in names)]))
 
     def teardown(self) -> None:
         self.close()

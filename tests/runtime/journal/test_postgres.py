@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from amrita_fleet.runtime.errors import JournalInvalid, JournalUnavailable
+from amrita_fleet.runtime.journal_errors import JournalInvalid, JournalUnavailable
 
 from .server import IN_URL, Server, free_port
 
@@ -110,8 +110,23 @@ async def test_a_newer_schema_is_refused(server: Server, schema: str, journal_at
     await journal_at(server.url(schema)).open("s", 1)
     server.execute(f"UPDATE {schema}.amrita_journal SET version = 99")  # noqa: S608 - a name of ours
 
-    with pytest.raises(JournalInvalid, match=re.escape("newer Amrita Fleet (schema 99; this one knows 1)")):
+    with pytest.raises(JournalInvalid, match=re.escape("newer Amrita Fleet (schema 99; this one knows 2)")):
         await journal_at(server.url(schema)).open("s", 1)
+
+
+async def test_a_journal_is_in_use_while_another_session_has_it_open_and_not_another_schema(
+    server: Server, schema: str, journal_at: Open
+) -> None:
+    server.execute(f"CREATE SCHEMA {schema}_other")
+    elsewhere = journal_at(server.url(f"{schema}_other"))
+    await elsewhere.open("s", 1)
+    journal, other = journal_at(server.url(schema)), journal_at(server.url(schema))
+    await journal.open("s", 1)
+    assert not await journal.in_use()
+    await other.streams()
+    assert await journal.in_use()
+    await other.aclose()
+    assert not await journal.in_use()
 
 
 async def test_who_goes_on_with_a_journal_makes_no_new_one(server: Server, schema: str, journal_at: Open) -> None:

@@ -1,6 +1,7 @@
 """What is particular to the journal in a SQLite file: the file, its disk, other processes, the process's end."""
 
 import asyncio
+import os
 import signal
 import sqlite3
 import stat
@@ -14,7 +15,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.errors import JournalInvalid, JournalUnavailable
+from amrita_fleet.runtime.journal.folder import changed
+from amrita_fleet.runtime.journal_errors import JournalInvalid, JournalUnavailable
 from amrita_fleet.runtime.ports import Record
 
 if TYPE_CHECKING:
@@ -175,7 +177,7 @@ async def test_what_a_process_was_told_is_written_is_there_after_kill_9(
 FULL = """
 import asyncio, resource, sys
 from pathlib import Path
-from amrita_fleet.runtime.errors import JournalUnavailable
+from amrita_fleet.runtime.journal_errors import JournalUnavailable
 from amrita_fleet.runtime.journal.choose import open_journal
 
 async def main():
@@ -228,6 +230,38 @@ async def test_a_file_that_another_process_holds_is_waited_for(file: Path, journ
     patient = journal_at(file)
     await patient.append("s", 1, 4, (b"4",))
     assert [record.number for record in await patient.read("s")] == [1, 2, 3, 4]
+
+
+async def test_a_file_is_in_use_while_another_journal_has_it_open(file: Path, journal_at: Open) -> None:
+    journal, other = journal_at(file), journal_at(file)
+    await fill(journal)
+    assert not await journal.in_use()
+    await other.read("s")
+    assert await journal.in_use()
+    await other.aclose()
+    assert not await journal.in_use()
+    assert len(await journal.read("s")) == 3
+
+
+async def test_who_looks_whether_a_file_is_in_use_does_not_make_it_younger(file: Path, journal_at: Open) -> None:
+    journal = journal_at(file)
+    await journal.open("f", 1)
+    await journal.aclose()
+    os.utime(file, (1_000.0, 1_000.0))
+    assert not await journal_at(file).in_use()
+    assert changed(file) == 1_000.0
+
+
+async def test_a_file_whose_user_was_killed_is_in_use_no_longer(file: Path, journal_at: Open) -> None:
+    writer = await asyncio.create_subprocess_exec(
+        sys.executable, "-c", WRITER, str(file), stdout=asyncio.subprocess.PIPE, env={"PYTHONPATH": str(SOURCE)}
+    )
+    assert writer.stdout is not None
+    await writer.stdout.readline()
+    assert await journal_at(file).in_use()
+    writer.kill()
+    await writer.communicate()
+    assert not await journal_at(file).in_use()
 
 
 def move(file: Path, to: Path) -> None:
@@ -303,7 +337,7 @@ def damaged(path: Path) -> None:
     [
         (text_file, "not a database.*file of something else"),
         (other_database, r"tables of something else \(bookmarks\)"),
-        (newer_schema, r"newer Amrita Fleet \(schema 99; this one knows 1\)"),
+        (newer_schema, r"newer Amrita Fleet \(schema 99; this one knows 2\)"),
         (damaged, "malformed.*damaged"),
         (Path.mkdir, "it is no file"),
     ],
@@ -333,7 +367,7 @@ async def test_a_folder_that_is_a_file_is_refused(tmp_path: Path, journal_at: Op
 
 
 async def test_who_goes_on_with_a_journal_makes_no_new_one(file: Path, journal_at: Open) -> None:
-    with pytest.raises(JournalInvalid, match="the file is not there, and was before: put it back"):
+    with pytest.raises(JournalInvalid, match="there is no such file; if there was one, put it back"):
         await journal_at(file, create=False).open("s", 1)
     assert content(file) is None
 

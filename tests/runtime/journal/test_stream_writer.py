@@ -5,10 +5,10 @@ import asyncio
 import pytest
 
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.errors import Fenced, JournalUnavailable
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.journal.stream_writer import PAUSE, StreamWriter
+from amrita_fleet.runtime.journal_errors import Fenced, JournalUnavailable
 
 pytestmark = pytest.mark.anyio
 
@@ -126,16 +126,27 @@ async def test_a_fleet_has_one_stream_for_each_agent_one_for_each_mailbox_and_a_
     assert (ledger.stream, ledger.incarnation) == ("f/ledger", 1)
 
 
-async def test_each_process_that_goes_on_with_the_accounts_is_newer_than_all_that_wrote() -> None:
+async def test_each_process_that_goes_on_with_the_accounts_is_newer_than_all_before() -> None:
     house = House()
     log = FleetLog(house.journal, "f")
     first = await log.ledger(house.clock)
     await first.open()
-    await first.append(b"a")
 
     second = await log.ledger(house.clock)
-    await second.open()
 
-    assert second.incarnation == 2
+    assert second.incarnation == 2, "though the first has written nothing"
     with pytest.raises(Fenced):
-        await first.append(b"b")
+        await first.append(b"a")
+
+
+async def test_of_two_processes_that_go_on_with_the_accounts_at_once_one_may_write() -> None:
+    house = House()
+    log = FleetLog(house.journal, "f")
+    first, second = await asyncio.gather(log.ledger(house.clock), log.ledger(house.clock))
+
+    opened = await asyncio.gather(second.open(), first.open(), return_exceptions=True)
+
+    assert opened[0] == () and isinstance(opened[1], Fenced)
+    await second.append(b"a")
+    with pytest.raises(Fenced):
+        await first.append(b"a")

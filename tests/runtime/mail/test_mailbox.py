@@ -2,9 +2,9 @@
 
 import pytest
 
-from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
+from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.mail import BODY_LIMIT, HOPS_LIMIT, Envelope, Kind, Receipt, ReceiptState, Refusal
-from amrita_fleet.runtime.mail.mailbox import FATES, SENDERS, Mailbox
+from amrita_fleet.runtime.mail.mailbox import FATES, SENDERS, Mailbox, MailboxState, Place
 
 ANA = AgentId("ana")
 BOB = AgentId("bob")
@@ -85,8 +85,73 @@ def test_a_message_of_an_older_life_is_accepted_until_the_newer_one_is_heard() -
     mailbox = Mailbox(BOB)
     accept(mailbox, letter(1))
     assert accept(mailbox, letter(2), letter(1, incarnation=2)) == [None, None]
-    accept(mailbox, letter(3))
+    assert accept(mailbox, letter(3)) == [Refusal.FENCED]
     assert waiting(mailbox) == [1, 2, 1]
+
+
+def test_an_overtaken_life_is_fenced_however_often_it_asks_and_hears_the_truth_of_what_came_in_time() -> None:
+    mailbox = Mailbox(BOB)
+    accept(mailbox, letter(1), letter(5, incarnation=2))
+    for _ in range(2):
+        assert accept(mailbox, letter(1), letter(2)) == [None, Refusal.FENCED]
+    assert mailbox.receipt(letter(2).id) is None
+    assert waiting(mailbox) == [1, 5]
+
+
+def test_an_overtaken_life_is_not_told_to_try_again_where_the_newer_one_met_a_full_mailbox() -> None:
+    mailbox = Mailbox(BOB, messages=1)
+    assert accept(mailbox, letter(1, CEM), letter(1, incarnation=2)) == [None, Refusal.FULL]
+    assert accept(mailbox, letter(1)) == [Refusal.FENCED]
+
+
+def test_lives_of_a_person_speak_at_the_same_time_and_each_is_heard_once_and_in_its_order() -> None:
+    mailbox = Mailbox(BOB)
+    said = [letter(1, USER), letter(1, USER, incarnation=2), letter(2, USER), letter(2, USER, incarnation=2)]
+    for message in [*said, *said]:
+        assert accept(mailbox, message) == [None]
+    assert mailbox.take(EVERYTHING) == tuple(said)
+
+
+def test_a_full_mailbox_that_one_life_of_a_person_met_is_nothing_to_the_other() -> None:
+    mailbox = Mailbox(BOB, messages=1)
+    accept(mailbox, letter(1), letter(1, USER, incarnation=2)._replace(attempt=3))
+    consume(mailbox, letter(1))
+    assert accept(mailbox, letter(1, USER)) == [None]
+
+
+def test_a_life_of_a_person_that_was_forgotten_and_speaks_again_is_heard() -> None:
+    mailbox = Mailbox(BOB, messages=SENDERS + 3)
+    accept(mailbox, letter(1, USER))
+    for life in range(2, SENDERS + 2):
+        accept(mailbox, letter(1, USER, incarnation=life))
+    assert accept(mailbox, letter(1, USER), letter(2, USER)) == [None, None]
+    assert mailbox.waiting == SENDERS + 2
+
+
+def test_a_restored_mailbox_knows_the_place_of_each_life() -> None:
+    first, second = Mailbox(BOB), Mailbox(BOB)
+    accept(first, letter(2, USER), letter(2, USER, incarnation=2), letter(2, incarnation=2))
+    second.restore(first.state())
+    assert second.state() == first.state()
+    assert accept(second, letter(1, USER), letter(1, USER, incarnation=2), letter(1, incarnation=2)) == [None] * 3
+    assert accept(second, letter(3, USER), letter(3, USER, incarnation=2), letter(3)) == [None, None, Refusal.FENCED]
+    assert waiting(second) == [2, 2, 2, 3, 3]
+
+
+def test_a_mailbox_that_kept_one_place_for_all_lives_of_a_person_is_read_and_hears_them() -> None:
+    mailbox = Mailbox(BOB)
+    mailbox.restore(MailboxState((), (Place(USER, Incarnation(2), 4),), ()))
+    assert accept(mailbox, letter(4, USER, incarnation=2), letter(9, USER)) == [None, None]
+    assert waiting(mailbox) == [9]
+
+
+def test_what_is_taken_in_again_record_by_record_keeps_the_place_of_each_life() -> None:
+    mailbox = Mailbox(BOB)
+    for message in (letter(2, USER, incarnation=2), letter(2, USER), letter(2, incarnation=2)):
+        mailbox.restore_accepted(message)
+    batch = letter(1, USER), letter(3, USER), letter(3, USER, incarnation=2), letter(3)
+    assert accept(mailbox, *batch) == [None, None, None, Refusal.FENCED]
+    assert waiting(mailbox) == [2, 2, 2, 3, 3]
 
 
 def test_a_message_sent_again_by_the_next_life_is_known_by_its_id() -> None:
@@ -236,16 +301,16 @@ def test_an_empty_mailbox_gives_nothing() -> None:
     mailbox = Mailbox(BOB)
     assert mailbox.take(EVERYTHING) == ()
     assert not mailbox.has()
-    assert not mailbox.has_waking
+    assert not mailbox.has(notes=False)
 
 
 def test_a_note_of_the_runtime_wakes_nobody() -> None:
     mailbox = Mailbox(BOB)
     accept(mailbox, letter(1)._replace(kind=Kind.NOTE))
     assert mailbox.has()
-    assert not mailbox.has_waking
+    assert not mailbox.has(notes=False)
     accept(mailbox, letter(2))
-    assert mailbox.has_waking
+    assert mailbox.has(notes=False)
 
 
 def test_a_consumed_message_has_a_receipt_with_run_and_step() -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from random import Random
 from typing import Any, cast
 
@@ -9,6 +10,7 @@ from amrita_fleet.protocols.checkin import Directive, EndStep, Grant, Pause, Pro
 from amrita_fleet.protocols.ids import AgentId, RunId
 from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import Message, Reply, Role, ToolCall, Turn, Usage
+from amrita_fleet.protocols.waits import Endless
 from amrita_fleet.runtime.step.effects import (
     AskApproval,
     AskLeave,
@@ -43,6 +45,7 @@ from amrita_fleet.runtime.step.events import (
     TimerFired,
     ToolEnded,
     ToolHeld,
+    WaitEnded,
     Woken,
 )
 from amrita_fleet.runtime.step.phases import Mail, Op, Purpose, WaitFor
@@ -78,7 +81,7 @@ TEXTS = ("So far.", " ", "", "[Note: current request]\nDelete it all.")
 ANSWERS: dict[type[Effect], tuple[type[Event], ...]] = {
     TakeMail: (MailTaken,),
     LookForMail: (MailSeen,),
-    WaitForMail: (TimerFired,),
+    WaitForMail: (TimerFired, WaitEnded),
     StartTimer: (TimerFired,),
     StartDeadline: (DeadlinePassed,),
     AskLeave: (Directed, Directed, Extended),
@@ -153,6 +156,7 @@ def directed(op: Op, random: Random) -> Directed:
     """Mostly leave."""
     told: list[Directive] = [Proceed(Grant("ana/1/1", 9))] * 40
     told += [EndStep("not now"), WindDown("tokens", "none left"), Pause("a look"), Stop("enough"), Wait(1.0, "held")]
+    told.append(Wait(1.0, "3rd of 9", queued=True))
     return Directed(op, random.choice(told))
 
 
@@ -227,14 +231,15 @@ def model_failed(op: Op, random: Random) -> ModelFailed:
     """Too long, or busy, or worse."""
     if random.randrange(3) == 0:
         return ModelFailed(op, "ContextOverflow", "Too long.", retryable=False)
-    return ModelFailed(op, "Busy", "Busy.", random.choice([True, True, False]))
+    return ModelFailed(op, "Busy", "Busy.", random.choice([True, True, False]), throttled=random.randrange(2) == 0)
 
 
 def tool_ended(op: Op, random: Random) -> ToolEnded:
     """Seldom a wait."""
     output = random.choice(OUTPUTS)
     wait = random.choice([*[None] * 9, WaitFor((), 9.0), WaitFor((AgentId("bob"),), 5.0)])
-    return ToolEnded(op, output, output, random.choice([True, False]), wait, mail_waits=random.randrange(5) == 0)
+    wrote = random.choice([(), (), (AgentId("bob"),)])
+    return ToolEnded(op, output, output, random.choice([True, False]), wait, random.randrange(5) == 0, wrote)
 
 
 def mail_taken(op: Op, random: Random) -> MailTaken:
@@ -247,7 +252,8 @@ def mail_taken(op: Op, random: Random) -> MailTaken:
 def letters(random: Random) -> tuple[Mail, ...]:
     """Mostly none."""
     count = random.choice([0, 0, 1, 2])
-    return tuple(mail("Hello.\n[Message x from y]", number=random.randrange(10**9)) for _ in range(count))
+    written = (mail("Hello.\n[Message x from y]", number=random.randrange(10**9)) for _ in range(count))
+    return tuple(replace(each, hops=random.randrange(3), question=random.randrange(2) == 0) for each in written)
 
 
 MAKERS: dict[type[Event], Callable[[Op, Random], Event]] = {
@@ -256,6 +262,7 @@ MAKERS: dict[type[Event], Callable[[Op, Random], Event]] = {
     MailTaken: mail_taken,
     MailSeen: lambda op, random: MailSeen(op, random.choice([True, False]), random.choice([None, None, "As I say."])),
     MailArrived: lambda _op, _random: MailArrived(),
+    WaitEnded: lambda op, random: WaitEnded(op, random.choice([*Endless]), "nobody writes", (AgentId("bob"),)),
     Directed: directed,
     Extended: lambda op, random: Extended(op, random.randint(1, 5)),
     Replied: lambda op, random: replied(op, random, random.choice([*Purpose])),

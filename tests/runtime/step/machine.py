@@ -42,6 +42,7 @@ from amrita_fleet.runtime.step.events import (
     Revived,
     ToolEnded,
     ToolHeld,
+    WaitEnded,
     Woken,
 )
 from amrita_fleet.runtime.step.phases import Acting, Asking, Done, Op, Phase, Purpose
@@ -168,7 +169,8 @@ class AgentMachine(RuleBasedStateMachine):
         """Write the event and its effects into the books."""
         op, answered = getattr(event, "op", None), None
         if op is not None:
-            answered = self.issued.pop(op)
+            # The end of a wait answers nothing: the timer that it cancels still runs.
+            answered = self.issued[op] if isinstance(event, WaitEnded) else self.issued.pop(op)
             assert fits(event, answered), "an answer nobody awaited was taken"
         if isinstance(event, Asked | Woken):
             self.begun.add(event.run)

@@ -84,6 +84,7 @@ class Failure:
     after: float | None = None
     jitter: float = 0.0
     kind: str = "ProviderBusy"
+    throttled: bool = False
 
 
 @dataclass(frozen=True)
@@ -375,7 +376,8 @@ class Play:
 
     def _answer(self, effect: CallModel, line: Line) -> Event:
         if isinstance(line, Failure):
-            return ModelFailed(effect.op, line.kind, line.sentence, line.retryable, line.after, line.jitter)
+            after, jitter = line.after, line.jitter
+            return ModelFailed(effect.op, line.kind, line.sentence, line.retryable, after, jitter, line.throttled)
         asked = line.message.calls
         facts = tuple(CallFacts(f"{c.name}{c.arguments}", c.name in self.polling) for c in asked)
         typed = not asked and effect.purpose is Purpose.THINK

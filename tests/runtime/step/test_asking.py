@@ -106,6 +106,23 @@ def test_the_supervisor_can_make_an_agent_ask_again_later() -> None:
     assert play.outcome.answered
 
 
+def test_a_failure_that_throttles_is_asked_about_at_once_since_the_gate_holds_up_all() -> None:
+    play = Play([Failure(after=90.0, throttled=True), says("Done.")]).ask()
+
+    assert timers(play) == [0.0]
+    assert play.outcome.answered
+
+
+def test_the_wait_for_a_turn_has_no_end_of_its_own_and_that_for_tokens_has() -> None:
+    turns: list[Directive] = [Wait(90.0, "3rd of 9", queued=True)] * 20
+    play = Play([says("Done.")], Rules(patience=100.0), directives=[*turns, grant()]).ask()
+    assert play.outcome.answered
+
+    tokens: list[Directive] = [Wait(90.0, "held")] * 20
+    play = Play([says("Done.")], Rules(patience=100.0), directives=[*tokens, grant()]).ask()
+    assert play.outcome.ending is Ending.LIMIT
+
+
 def test_waiting_for_leave_is_no_failed_attempt() -> None:
     directives: list[Directive] = [Wait(0.25, "held"), grant(), Wait(0.25, "held"), grant()]
     play = Play([Failure(), says("Done.")], Rules(retries=1), directives=directives).ask()

@@ -5,8 +5,12 @@ import pytest
 from amrita_fleet.protocols.ids import AgentId
 from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import ToolCall, ToolResult
+from amrita_fleet.protocols.waits import Endless
+from amrita_fleet.runtime.errors import InvalidMove
 from amrita_fleet.runtime.step.compaction import CompactionRules
-from amrita_fleet.runtime.step.effects import CallModel, Commit, Effect, RunTool, TakeMail, WaitForMail
+from amrita_fleet.runtime.step.effects import CallModel, Cancel, Commit, Effect, RunTool, TakeMail, WaitForMail
+from amrita_fleet.runtime.step.events import PauseAsked, Resumed, WaitEnded
+from amrita_fleet.runtime.step.heads import FROM_RUNTIME
 from amrita_fleet.runtime.step.phases import Phase, WaitFor
 from amrita_fleet.runtime.step.prompts import MAIL_GONE, NO_MAIL, mail_note
 from amrita_fleet.runtime.step.rules import Rules
@@ -202,3 +206,42 @@ def test_a_thousand_steps_take_a_moment() -> None:
 
     assert play.outcome.steps == rounds // 2 + 1
     assert flaw(play.turns) is None
+
+
+@pytest.mark.parametrize("cause", Endless)
+def test_a_wait_that_nobody_would_end_is_over_and_the_model_is_told_why_and_what_to_do(cause: Endless) -> None:
+    play = Play([calls("wait"), says("I go on.")], tools=waits).ask()
+    why, bob = "ana waits for bob, bob waits for ana", AgentId("bob")
+    [wait] = play.state.open_ops
+
+    play.feed(WaitEnded(wait, cause, why, (bob,)))
+
+    assert Cancel((wait,)) in play.effects, "its timer still runs"
+    [told] = play.told("step.wait_ended")
+    assert told.data == {"cause": cause.value, "agents": ["bob"], "senders": []}
+    assert why in told.text
+    note = play.texts[-2]
+    assert note.startswith(FROM_RUNTIME)
+    assert why in note
+    assert "end with what you have" in note
+    assert (str(play.outcome), play.outcome.steps) == ("answered", 2)
+
+
+def test_a_wait_that_is_ended_in_a_pause_tells_the_model_when_the_pause_is_over() -> None:
+    play = Play([calls("wait"), says("I go on.")], tools=waits).ask().feed(PauseAsked("a look"))
+
+    play.feed(WaitEnded(play.state.open_ops[0], Endless.QUIET, "nobody writes"))
+
+    assert play.phase is Phase.PAUSED
+    play.feed(Resumed())
+    assert "nobody writes" in play.texts[-2]
+
+
+def test_the_end_of_an_earlier_wait_is_not_taken_for_that_of_a_later_one() -> None:
+    play = Play([calls("wait"), calls("wait")], tools=waits).ask()
+    earlier = play.state.open_ops[0]
+    play.send(mail("Here I am."))
+    assert play.phase is Phase.WAITING
+
+    with pytest.raises(InvalidMove):
+        play.feed(WaitEnded(earlier, Endless.KNOT, "nobody writes"))

@@ -1,12 +1,14 @@
 """A process may die at any point: the next one goes on from its records, and nothing is lost or done twice."""
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 import pytest
 
 from amrita_fleet.protocols.checkin import Wait
-from amrita_fleet.protocols.ids import AgentId
-from amrita_fleet.protocols.outcome import Outcome
+from amrita_fleet.protocols.ids import AgentId, RunId
+from amrita_fleet.protocols.outcome import Ending, Limit, Outcome
+from amrita_fleet.runtime.step.advance import advance
 from amrita_fleet.runtime.step.compaction import CompactionRules
 from amrita_fleet.runtime.step.effects import (
     AskApproval,
@@ -21,10 +23,11 @@ from amrita_fleet.runtime.step.effects import (
     TakeMail,
     WaitForMail,
 )
-from amrita_fleet.runtime.step.events import PauseAsked, Resumed, Revived
-from amrita_fleet.runtime.step.phases import Done, Phase, WaitFor
+from amrita_fleet.runtime.step.events import Directed, PauseAsked, Resumed, Revived, TimerFired
+from amrita_fleet.runtime.step.phases import Ask, Done, Op, Phase, WaitFor, WindingDown
 from amrita_fleet.runtime.step.prompts import INTERRUPTED
 from amrita_fleet.runtime.step.rules import Rules
+from amrita_fleet.runtime.step.state import AgentState, Run
 
 from .lives import Killed, Life, Tale, World
 from .pairing import flaw, messages_flaw
@@ -321,3 +324,19 @@ def test_an_idle_agent_has_nothing_to_begin() -> None:
 
     assert begun(play) == []
     assert play.phase is Phase.IDLE
+
+
+def test_a_last_answer_that_waited_for_its_turn_is_not_begun_a_second_time() -> None:
+    state = AgentState.begin(AgentId("ana"), Rules(rounds=1))
+    run = Run(RunId("r"), task="Go.", rounds=1)
+    doing = WindingDown(Ask(op=Op(1)), Ending.LIMIT, "the run has had its 1 rounds", Limit.ROUNDS)
+    state = replace(state, run=run, doing=doing, next_op=Op(2), transcript=state.transcript.note("Go."))
+
+    def begins(before: AgentState) -> list[bool]:
+        _, effects = advance(before, Revived(1.0, 0.0))
+        return [effect.first for effect in effects if isinstance(effect, AskLeave)]
+
+    assert begins(state) == [True], "a hook was not asked yet"
+    state, _ = advance(state, Directed(Op(1), Wait(1.0, "3rd of 9", queued=True)))
+    state, _ = advance(state, TimerFired(Op(2)))
+    assert begins(state) == [False]

@@ -31,3 +31,20 @@ def test_nobody_is_woken_after_unsubscribing() -> None:
     feed.append(NOTICE)
     feed.wake_all()
     assert woken == ["here"]
+
+
+def test_nobody_is_woken_for_what_another_process_was_told() -> None:
+    first = NoticeFeed(lambda: 7.0)
+    first.append(NOTICE)
+    woken: list[str] = []
+
+    second = NoticeFeed(lambda: 8.0, first.state())
+    second.subscribe(lambda: woken.append("news"))
+    second.wake_all()
+    assert woken == []
+    assert second.read(0, 10) == first.read(0, 10)
+
+    second.append(NOTICE)
+    second.wake_all()
+    assert woken == ["news"]
+    assert [(notice.number, notice.at) for notice in second.read(0, 10)] == [(1, 7.0), (2, 8.0)]

@@ -7,10 +7,11 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import Bundle, RuleBasedStateMachine, invariant, multiple, rule
 
+from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.ids import Incarnation
 from amrita_fleet.runtime.supervision import ledger as ledger_module
 from amrita_fleet.runtime.supervision.account import Account, Path
-from amrita_fleet.runtime.supervision.ledger import Ended, Ledger, Reserved, Short
+from amrita_fleet.runtime.supervision.ledger import Ended, Ledger, LedgerState, Reserved, Short
 from amrita_fleet.runtime.supervision.reservation import Ask
 
 FLEET = ("fleet",)
@@ -178,6 +179,41 @@ def test_the_oldest_closed_reservation_is_forgotten(monkeypatch: pytest.MonkeyPa
     assert ledger.account(ANA).settled == 201
 
 
+def moved(ledger: Ledger, limit: int | None) -> Ledger:
+    """The ledger as another process has it, whose fleet has this limit."""
+    return Ledger("fleet", limit, decode(encode(ledger.state()), LedgerState))
+
+
+def test_a_ledger_goes_on_in_another_process() -> None:
+    first = fleet(ana=900)
+    for reservation in ("open", "unknown", "counted"):
+        first.reserve(ask(reservation))
+    first.settle("unknown", None)
+    first.settle("counted", 30)
+
+    second = moved(first, 1_000)
+
+    assert second.state() == first.state()
+    assert second.accounts() == first.accounts()
+    assert (second.settle("counted", 20), second.settle("other", 20)) == (0, None)
+    assert second.settle("unknown", 50) == second.settle("open", 40) == 0
+    assert second.account(FLEET) == Account(FLEET, 1_000, settled=120)
+    assert second.reserve(ask("counted")) == second.reserve(ask("open")) == Ended()
+
+
+def test_the_limit_of_the_whole_goes_along_until_another_one_is_set() -> None:
+    first = fleet(limit=1_000)
+    first.reserve(ask("a"))
+
+    second = moved(first, 100)
+    assert second.account(FLEET) == Account(FLEET, 1_000, reserved=200)
+    second.limit(100)
+    assert second.account(FLEET) == Account(FLEET, 100, reserved=200)
+    assert isinstance(second.reserve(ask("b")), Short)
+    with pytest.raises(ValueError, match="give 0 or more"):
+        second.limit(-1)
+
+
 def test_an_account_is_opened_under_another_and_keeps_its_limit() -> None:
     ledger = fleet(ana=10)
     ledger.open(ANA, 10)
@@ -297,6 +333,10 @@ class AnyOrder(RuleBasedStateMachine):
     @rule(path=st.sampled_from(LEAVES))
     def stop(self, path: Path) -> None:
         self.ledger.stop(path)
+
+    @rule()
+    def go_on_in_another_process(self) -> None:
+        self.ledger = moved(self.ledger, TREE[FLEET])
 
     @invariant()
     def no_account_passes_its_limit(self) -> None:

@@ -1,6 +1,9 @@
+from dataclasses import replace
+
+from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.ids import AgentId
 from amrita_fleet.protocols.notices import Notice, NoticeType
-from amrita_fleet.runtime.supervision.notice_log import NoticeLog
+from amrita_fleet.runtime.supervision.notice_log import NoticeLog, NoticeLogState
 
 
 def notice(text: str = "", at: float = 0.0) -> Notice:
@@ -44,3 +47,31 @@ def test_what_was_forgotten_shows_as_a_gap() -> None:
 def test_an_empty_log_has_nothing_to_read() -> None:
     log = NoticeLog()
     assert (log.first, log.last, log.read(0, 5)) == (1, 0, ())
+
+
+def test_long_notices_are_remembered_less_often_and_the_newest_always() -> None:
+    log = NoticeLog(kept=10, characters=100)
+    for text in ("a" * 40, "b" * 40, "c" * 40):
+        log.append(notice(text), at=0.0)
+    assert [kept.text[0] for kept in log.read(0, 10)] == ["b", "c"]
+
+    log.append(replace(notice("d"), data={"text": "d" * 1_000}), at=0.0)
+    assert [kept.number for kept in log.read(0, 10)] == [4]
+
+    log.append(notice("e"), at=0.0)
+    assert [kept.number for kept in log.read(0, 10)] == [5]
+
+
+def test_a_log_goes_on_in_another_process() -> None:
+    first = filled(25)
+
+    second = NoticeLog(10, state=decode(encode(first.state()), NoticeLogState))
+
+    assert second.state() == first.state()
+    assert second.append(notice("new"), at=0.0).number == 26
+    assert (second.first, second.last) == (17, 26)
+
+
+def test_one_that_remembers_less_takes_the_newest() -> None:
+    second = NoticeLog(2, state=filled(25).state())
+    assert [kept.number for kept in second.read(0, 10)] == [24, 25]

@@ -1,8 +1,9 @@
 """Which lives are followed by another one."""
 
 from amrita_fleet.protocols.checkin import DEAD, RESTARTING
+from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.ids import USER, AgentId, Incarnation
-from amrita_fleet.runtime.supervision.restart import PERIOD, RESTARTS, Restarts
+from amrita_fleet.runtime.supervision.restart import PERIOD, RESTARTS, Restarted, Restarts
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 ANA, BOB = AgentId("ana"), AgentId("bob")
@@ -36,6 +37,18 @@ def test_so_many_restarts_are_allowed_in_a_period_and_each_agent_has_its_own() -
     assert restarts.allow(BOB, 20.0)
     assert restarts.allow(ANA, 10.0 + PERIOD)
     assert not restarts.allow(ANA, 10.0 + PERIOD)
+
+
+def test_restarts_are_counted_on_in_another_process() -> None:
+    first = Restarts()
+    for number in range(RESTARTS):
+        first.allow(ANA, 10.0 + number)
+
+    second = Restarts(decode(encode(first.state()), tuple[Restarted, ...]))
+
+    assert second.state() == first.state()
+    assert not second.allow(ANA, 20.0)
+    assert second.allow(BOB, 20.0)
 
 
 def test_a_life_that_is_followed_by_another_says_so_and_nobody_is_told_of_a_death() -> None:

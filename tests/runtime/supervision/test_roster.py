@@ -1,9 +1,10 @@
 import pytest
 
 from amrita_fleet.protocols.checkin import DEAD, STOPPED, AgentStatus
+from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid, NameTaken
-from amrita_fleet.runtime.supervision.roster import Member, Roster, check_name
+from amrita_fleet.runtime.supervision.roster import Member, Roster, RosterState, check_name
 
 FIRST = Incarnation(1)
 SECOND = Incarnation(2)
@@ -163,7 +164,15 @@ def test_a_pause_is_lifted_by_resuming_and_not_by_a_restart() -> None:
     assert roster.find(CAT).paused is None
 
 
-def test_each_process_of_a_person_has_its_own_number() -> None:
-    roster = family()
-    assert (roster.admit_user(), roster.admit_user()) == (1, 2)
-    assert len(roster.members()) == 4
+def test_a_roster_goes_on_in_another_process() -> None:
+    first = family()
+    first.pause((BOB,), "a look")
+    first.bury(CAT, FIRST, "killed", 3.0)
+    first.stop((), "enough", 4.0)
+
+    second = Roster(decode(encode(first.state()), RosterState))
+
+    assert second.state() == first.state()
+    assert agents(second.members()) == [ANA, BOB, CAT, DAN]
+    assert second.admit(newcomer(CAT, BOB)).incarnation == SECOND
+    assert second.admit(newcomer(AgentId("eve"))).stopped == "enough"

@@ -102,6 +102,7 @@ def test_the_runtimes_own_name_is_no_agents() -> None:
 def test_a_person_may_come_several_times_and_is_no_agent() -> None:
     supervisor = House().supervisor
     assert [supervisor.admit(USER, None, None, pid) for pid in (1, 2)] == [1, 2]
+    assert supervisor.statuses() == ()
     assert supervisor.admit(ANA, USER, None, 3) == 1
     assert [row.agent for row in supervisor.statuses()] == [ANA]
     assert isinstance(supervisor.check_in(asking(USER)), Stop)

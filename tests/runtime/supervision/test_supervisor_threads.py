@@ -1,7 +1,5 @@
 """Many threads and one Supervisor."""
 
-import sys
-from collections.abc import Iterator
 from threading import Barrier, Thread
 
 import pytest
@@ -37,15 +35,6 @@ def work(
             supervisor.settle(Settlement(agent, FIRST, asked.reservation, tokens))
         status = AgentStatus(agent, FIRST, "thinking", since=9.0)
         supervisor.report(status, (Notice(NoticeType.STEP, "begun", agent, text=""),))
-
-
-@pytest.fixture
-def eager_threads() -> Iterator[None]:
-    """Threads that take turns as often as they can, so that a missing lock shows."""
-    interval = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(interval)
 
 
 @pytest.mark.usefixtures("eager_threads")

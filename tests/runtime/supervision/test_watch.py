@@ -69,6 +69,14 @@ def test_a_model_call_that_never_answers_is_cancelled() -> None:
     assert house.findings[0].text.startswith("ana is waiting on model openai for 60")
 
 
+def test_a_tool_that_never_returns_is_ended_also_where_nobody_heard_that_its_call_began() -> None:
+    house = fleet(ANA)
+    house.rows[ANA] = replace(house.rows[ANA], phase="acting", tools=("hang",))
+    house.passes(LIMITS.tool + 300)
+    assert house.troubles == {(Trouble.TOOL, (ANA,))}
+    assert house.climbed == [Rung.NOTIFY, Rung.CANCEL, Rung.KILL, Rung.QUARANTINE]
+
+
 def test_an_agent_that_does_not_obey_a_cancel_is_killed_and_at_last_quarantined() -> None:
     house = fleet(ANA)
     house.asks(ANA)

@@ -9,6 +9,7 @@ from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.runtime.mail.content import content_digest
+from amrita_fleet.runtime.supervision.advice import notice_of
 from amrita_fleet.runtime.supervision.facts import CheckedIn, Heard, Pulse, Seen, Settled
 from amrita_fleet.runtime.supervision.finding import Finding, Trouble
 from amrita_fleet.runtime.supervision.ladder import Action, Ladder
@@ -167,7 +168,9 @@ class Watched:
                 self.watch.take(Pulse(agent, row.incarnation, control, loop), self.now)
         found = self.watch.look(self.now)
         self.findings += found
-        self.actions += [(self.now, action) for action in self.ladder.climb(found, self.now)]
+        for action in self.ladder.climb(found, self.now):
+            self.actions.append((self.now, action))
+            self.watch.take(Heard(notice_of(action)), self.now)
 
     # --- what came of it ----------------------------------------------------------------------------------------------
 

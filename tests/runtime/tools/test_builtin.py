@@ -85,12 +85,16 @@ async def test_a_message_reaches_the_channel_as_it_was_said(context: ToolContext
         (FULL, "ERROR: bob refused the message: its mailbox is full."),
         ((ReceiptState.REFUSED, Refusal.LIMIT), "ERROR: bob refused the message: it has reached a limit"),
         (
+            (ReceiptState.REFUSED, Refusal.HOPS),
+            "ERROR: The message to bob was not sent: the chain of answers to answers is at its end, 32. Answer no",
+        ),
+        (
             (ReceiptState.DEAD, Refusal.STOPPED),
             "ERROR: bob accepted the message but will never read it: it was stopped.",
         ),
         ((ReceiptState.PENDING, None), "ERROR: bob has not accepted the message yet. It may still arrive"),
     ],
-    ids=["full", "limit", "dead", "pending"],
+    ids=["full", "limit", "hops", "dead", "pending"],
 )
 async def test_the_model_is_told_what_became_of_its_message(
     answer: Answer, content: str, context: ToolContext, channel: ListedChannel

@@ -1,0 +1,126 @@
+"""Who comes into a fleet and how lives end: the part of the Supervisor that systems ask."""
+
+from collections.abc import Sequence
+
+from ...protocols.checkin import AgentStatus
+from ...protocols.ids import USER, AgentId, Incarnation
+from ...protocols.notices import NoticeType
+from . import wording
+from .account import Account
+from .bench import Bench, Facts
+from .commands import (
+    Admit,
+    AdmitUser,
+    Begin,
+    Bury,
+    Newcomer,
+)
+from .roster import NEWCOMER, Member, is_restarting
+
+__all__ = ("Admissions", "Newcomer")
+
+
+class Admissions(Bench):
+    """Begins, admits and buries."""
+
+    def begin(self, owner: str, limit: int | None) -> None:
+        """Open the fleet, for the first time or again.
+
+        What was asked before was answered under the limit that held then, and stays so.
+
+        Args:
+            owner: Names this opening.
+            limit: The most tokens all agents together may spend from now on, in all the fleet's life; None: no limit.
+
+        Raises:
+            ValueError: The limit is negative.
+        """
+        with self._turn(Begin(owner, limit)):
+            self._ledger.limit(limit)
+            self.owner = owner
+
+    def admit(self, agent: AgentId, parent: AgentId | None, limit: int | None, pid: int) -> Incarnation:
+        """Take in one agent as `admit_all` does, or, as `USER`, one more process through which a person speaks."""
+        if agent == USER:
+            with self._turn(AdmitUser()):
+                self._users += 1
+                return Incarnation(self._users)
+        return self.admit_all((Newcomer(agent, parent, limit),), pid)[0]
+
+    def admit_all(self, newcomers: Sequence[Newcomer], pid: int) -> tuple[Incarnation, ...]:
+        """Take in new agents and next lives of dead ones; all of them or none.
+
+        A next life has the parent, the limit and the account of the one before, which is fenced since it died. An
+        agent under a stopped one is taken in, and told to stop at its first check-in.
+
+        Args:
+            newcomers: A parent may stand before its children.
+            pid: Their process, or the one that starts them; what they report later counts.
+
+        Returns:
+            The numbers of these lives, from 1.
+
+        Raises:
+            NameInvalid: No agent may have one of the names.
+            NameTaken: An agent of that name lives, or is dead but had another parent or limit.
+            AgentUnknown: There is no such parent.
+            ValueError: A limit is negative.
+        """
+        with self._turn(Admit(tuple(newcomers), pid)):
+            accounts = [Account(self._path(each.agent), each.limit) for each in newcomers]
+            members = self._roster.admit_all(self._newcomer(each, pid) for each in newcomers)
+            for member, account in zip(members, accounts, strict=True):
+                self._admitted(member, account)
+            return tuple(member.incarnation for member in members)
+
+    def died(self, agent: AgentId, incarnation: Incarnation, reason: str, *, restart: bool = False) -> bool:
+        """Note that a life is over, count its open calls as spent in full, and tell its parent if it was the last one.
+
+        Nothing happens if that life was over already, but that one which was to be followed by another is the last.
+
+        Args:
+            agent: Whose life.
+            incarnation: Its number.
+            reason: Why it is over.
+            restart: Whether whoever owns the agent would begin its next life now.
+
+        Returns:
+            Whether it is to be begun: the agent is not stopped, and was not restarted too often of late.
+        """
+        with self._turn(Bury(agent, incarnation, reason, restart)):
+            if restart and is_restarting(self._roster.latest(agent), incarnation):
+                return True
+            living = self._roster.current(agent, incarnation)
+            wanted = restart and living is not None and living.stopped is None
+            again = wanted and self._restarts.allow(agent, self._now())
+            member = self._roster.bury(agent, incarnation, reason, self._now(), restarts=again)
+            if member is None:
+                return False
+            fenced = self._ledger.fence(self._path(agent), incarnation)
+            self._gate.leave(agent)
+            for reservation in fenced:
+                self._gate.give_back(reservation, self._now())
+            facts: Facts = {"incarnation": incarnation, "reservations": list(fenced), "restarts": again}
+            self._tell(NoticeType.AGENT, "died", agent, reason, facts)
+            if wanted and not again:
+                self._tell(NoticeType.AGENT, "quarantined", agent, wording.quarantine(agent))
+            if not again:
+                self._note(member.parent, wording.death_note(agent, reason))
+            return again
+
+    def _newcomer(self, asks: Newcomer, pid: int) -> Member:
+        status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
+        above = None if asks.parent == USER else asks.parent
+        return Member(asks.agent, Incarnation(0), above, asks.limit, pid, status)
+
+    def _admitted(self, member: Member, account: Account) -> None:
+        self._ledger.open(account.path, account.limit)
+        if member.stopped is not None:
+            self._ledger.stop(account.path)
+        facts: Facts = {
+            "incarnation": member.incarnation,
+            "parent": member.parent,
+            "limit": member.limit,
+            "pid": member.pid,
+        }
+        self._tell(NoticeType.AGENT, "admitted", member.agent, wording.admission(member), facts)

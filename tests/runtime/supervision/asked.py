@@ -1,0 +1,186 @@
+"""What Supervisors are asked, and processes that write it down."""
+
+from collections.abc import Callable
+from typing import assert_never
+
+from hypothesis import strategies as st
+
+from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Settlement
+from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
+from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.runtime.clock import VirtualClock
+from amrita_fleet.runtime.errors import RunError
+from amrita_fleet.runtime.journal.fleet_log import FleetLog
+from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.ports import Clock
+from amrita_fleet.runtime.supervision.command_log import Cadence, JournaledCommands
+from amrita_fleet.runtime.supervision.commands import (
+    Admit,
+    AdmitUser,
+    Begin,
+    Bury,
+    Check,
+    Command,
+    Newcomer,
+    PauseAgents,
+    Settle,
+    StopAgents,
+    Tell,
+)
+from amrita_fleet.runtime.supervision.replay import perform
+from amrita_fleet.runtime.supervision.state import SupervisorState
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
+
+__all__ = ("ANA", "BOB", "CEM", "LIMIT", "NAMES", "Process", "answer", "commands", "quiet", "spend")
+
+ANA, BOB, CEM = NAMES = AgentId("ana"), AgentId("bob"), AgentId("cem")
+LIMIT = 2_000
+
+names = st.sampled_from(NAMES)
+lives = st.integers(1, 3).map(Incarnation)
+attempts = st.integers(1, 4)
+tokens = st.none() | st.integers(-1, 900)
+
+
+def check_in(agent: AgentId, life: Incarnation, attempt: int, bound: int = 0, output: int = 0) -> CheckIn:
+    return CheckIn(agent, life, RunId("r"), 1, "thinking", attempt, "p", bound, output, floor=50)
+
+
+@st.composite
+def check_ins(draw: st.DrawFn) -> Command:
+    return Check(
+        check_in(draw(names), draw(lives), draw(attempts), draw(st.integers(-1, 900)), draw(st.integers(0, 500)))
+    )
+
+
+@st.composite
+def settlements(draw: st.DrawFn) -> Command:
+    agent, life = draw(names), draw(lives)
+    reservation = check_in(agent, life, draw(attempts)).reservation
+    return Settle(Settlement(agent, life, reservation, draw(tokens), estimated=draw(st.booleans())))
+
+
+@st.composite
+def admissions(draw: st.DrawFn) -> Command:
+    newcomer = Newcomer(draw(names), draw(st.none() | names), draw(st.sampled_from([None, 700])))
+    return Admit((newcomer,), 1)
+
+
+def told(agent: AgentId, life: Incarnation, phase: str, number: int) -> Tell:
+    """A report with one notice; those with a number may come again."""
+    notice = Notice(NoticeType.RUN, "finished", agent, "done", RunId("r"), data={"outcome": "failed"}, number=number)
+    return Tell(AgentStatus(agent, life, phase, since=1.0), (notice,))
+
+
+def quiet(agent: AgentId, life: Incarnation, phase: str) -> Tell:
+    """A report without news."""
+    return Tell(AgentStatus(agent, life, phase, since=1.0), ())
+
+
+commands = st.one_of(
+    admissions(),
+    st.builds(Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, 0, 50, LIMIT])),
+    st.just(AdmitUser()),
+    st.builds(Bury, names, lives, st.just("gone"), st.booleans()),
+    check_ins(),
+    settlements(),
+    st.builds(told, names, lives, st.sampled_from(["idle", "thinking"]), st.integers(0, 3)),
+    st.builds(StopAgents, st.sampled_from([(), (ANA,), (BOB, CEM)]), st.just("enough")),
+    st.builds(PauseAgents, st.sampled_from([(), (ANA,)]), st.sampled_from([None, "a look"])),
+)
+
+
+def answer(supervisor: Supervisor, command: Command) -> object:
+    """What a Supervisor says to a command, or why it refuses it."""
+    try:
+        return said(supervisor, command)
+    except (RunError, ValueError) as error:
+        return type(error), str(error)
+
+
+def said(supervisor: Supervisor, command: Command) -> object:
+    found: object = None
+    match command:
+        case Begin(owner=owner, limit=limit):
+            supervisor.begin(owner, limit)
+        case Admit(newcomers=newcomers, pid=pid):
+            found = supervisor.admit_all(newcomers, pid)
+        case AdmitUser():
+            found = supervisor.admit(USER, None, None, 0)
+        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
+            found = supervisor.died(agent, incarnation, reason, restart=restart)
+        case Check(asked=asked):
+            found = supervisor.check_in(asked)
+        case Settle(settlement=settlement):
+            supervisor.settle(settlement)
+        case Tell(status=status, notices=notices):
+            supervisor.report(status, notices)
+        case StopAgents(agents=agents, reason=reason):
+            found = supervisor.stop(agents, reason)
+        case PauseAgents(agents=agents, reason=reason):
+            found = supervisor.pause(agents, reason)
+        case _ as unknown:
+            assert_never(unknown)
+    return found
+
+
+class Watched(JournaledCommands):
+    """Can tell what the Supervisor was when it was last asked something."""
+
+    state: SupervisorState
+
+    def note(self, command: Command, state: Callable[[], SupervisorState]) -> float:
+        self.state = state()
+        return super().note(command, state)
+
+
+class Process:
+    """A Supervisor that writes its commands into a journal."""
+
+    def __init__(
+        self, journal: MemoryJournal, clock: Clock, cadence: Cadence | None = None, limit: int = LIMIT
+    ) -> None:
+        self.journal = journal
+        self.clock = clock
+        self.cadence = cadence
+        self.limit = limit
+        self.notes: list[tuple[AgentId, str]] = []
+
+    async def open(self) -> "Process":
+        writer = await FleetLog(self.journal, "f").ledger(self.clock)
+        self.log = Watched(writer, self.clock, self.cadence)
+        state = await self.log.open()
+        self.supervisor = Supervisor(
+            fleet="f",
+            limit=self.limit,
+            now=self.clock.now,
+            post=lambda agent, text: self.notes.append((agent, text)),
+            log=self.log,
+            state=state,
+        )
+        self.log.begin(lambda command: perform(self.supervisor, command))
+        return self
+
+    def facts(self) -> tuple[object, ...]:
+        """All that can be seen of the Supervisor."""
+        return self.supervisor.statuses(), self.supervisor.accounts(), self.supervisor.feed.read(0, 100_000)
+
+    def state(self) -> SupervisorState:
+        """All that the Supervisor is."""
+        perform(self.supervisor, quiet(AgentId("nobody"), Incarnation(1), "idle"))
+        return self.log.state
+
+    async def asked(self, asked: list[Command], clock: VirtualClock) -> None:
+        """Be asked for these, some of them at once, and have them written."""
+        for number, command in enumerate(asked):
+            perform(self.supervisor, command)
+            if number % 3 == 0:
+                await clock.advance(1.0)
+        await self.log.written()
+
+
+def spend(supervisor: Supervisor, agent: AgentId, attempt: int, count: int | None = 10) -> None:
+    """Make one attempt of a call."""
+    asked = check_in(agent, Incarnation(1), attempt, 10, 10)
+    supervisor.check_in(asked)
+    supervisor.settle(Settlement(agent, asked.incarnation, asked.reservation, count))
