@@ -102,8 +102,7 @@ def call_loop(agent: AgentId, history: CallHistory, times: int) -> Finding | Non
         "period": period,
         "times": times,
         "tools": list(tools),
-        "from": rounds[0].at,
-        "to": rounds[-1].at,
+        "seconds": round(rounds[-1].at - rounds[0].at, 1),
     }
     return Finding(Trouble.CALL_LOOP, f"{Trouble.CALL_LOOP}/{agent}", (agent,), text, rounds[-2 * period].at, evidence)
 
@@ -119,8 +118,7 @@ def message_loop(circle: tuple[Letter, ...], times: int) -> Finding:
         "period": period,
         "times": times,
         "messages": [letter.id for letter in reversed(circle)],
-        "from": circle[-1].at,
-        "to": circle[0].at,
+        "seconds": round(circle[0].at - circle[-1].at, 1),
     }
     key = f"{Trouble.MESSAGE_LOOP}/{'+'.join(sorted(agents))}"
     return Finding(Trouble.MESSAGE_LOOP, key, agents, text, circle[2 * period - 1].at, evidence)
@@ -130,12 +128,12 @@ def shared_failure(failure: Failure) -> Finding:
     """A call that fails for several agents."""
     agents = tuple(agent for agent, _ in failure.agents)
     text = f"the same call of {failure.tool} failed for {', '.join(agents)}: {failure.said[:SAID_SHOWN]}"
-    times: list[Json] = [at for _, at in failure.agents]
+    times = [at for _, at in failure.agents]
     evidence: dict[str, Json] = {
         "tool": failure.tool,
         "signature": failure.signature,
         "count": failure.count,
-        "times": times,
+        "seconds": round(max(times) - min(times), 1),
     }
     key = f"{Trouble.SHARED_FAILURE}/{failure.tool}/{failure.signature}"
     return Finding(Trouble.SHARED_FAILURE, key, agents, text, failure.agents[-1][1], evidence)
