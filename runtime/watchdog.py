@@ -131,11 +131,10 @@ class Watchdog:
         """The rows as they are now, each with a note that says why it is so, unless it has one or is idle."""
         with self._lock:
             now = self._clock.monotonic()
-            for row in rows:  # first, for they are older than the newest notices
-                self._watch.take(Seen(row), now)
             self._hear(now)
-            why = {each.agent: each.why for each in self._watch.verdicts(now) if each.state is not State.IDLE}
-        return tuple(replace(row, note=row.note or why.get(row.agent, "")) for row in rows)
+            verdicts = [self._watch.verdict(row, now) for row in rows]
+        whys = ["" if verdict.state is State.IDLE else verdict.why for verdict in verdicts]
+        return tuple(replace(row, note=row.note or why) for row, why in zip(rows, whys, strict=True))
 
     def _learn(self, fact: Fact) -> None:
         """Take in a fact, after the notices that came before: one of them may be that the agent is there at all."""
@@ -162,39 +161,41 @@ class Watchdog:
 
         While the Supervisor itself waits for its journal, agents wait for the Supervisor: nothing is done about any.
         """
-        stands = self._supervisor.log.waits
+        asked, stands = self._clock.monotonic(), self._supervisor.log.waits
         rows = self._supervisor.statuses()
         busy = tuple(row.agent for row in rows if row.phase not in QUIET)
         said = await self._ask(busy)
         with self._lock:
             now = self._clock.monotonic()
-            for row in rows:  # before the notices: what was said of a call that has begun meanwhile is newer
+            for row in rows:
                 status = said.get(row.agent) or row
-                self._watch.take(Seen(replace(status, note=status.note or stands)), now)
+                self._watch.take(Seen(replace(status, note=status.note or stands), asked), now)
                 if row.agent in busy:
                     beat = self._beats.get(row.agent)
                     alive = beat is None or beat.done()
                     self._watch.take(Pulse(row.agent, status.incarnation, row.agent in said, alive), now)
-            self._hear(now)
+            self._hear(now)  # after the rows: what notices say of a call that has begun meanwhile is newer
             actions = () if stands else self._ladder.climb(self._watch.look(now), now)
             parents = [self._watch.parents(action.agents) for action in actions]
         await asyncio.gather(*(self._act(action, told) for action, told in zip(actions, parents, strict=True)))
         return len(busy)
 
     async def _ask(self, agents: tuple[AgentId, ...]) -> dict[AgentId, AgentStatus]:
-        """Ask agents how they are, and their loops for a sign of life. Of each loop one answer is awaited at a time."""
+        """Ask agents how they are, and their loops for a sign of life.
+
+        Of each loop one answer is awaited at a time; one that is late holds up no further look.
+        """
         asking = {agent: asyncio.create_task(self._status(agent)) for agent in agents}
-        before, self._beats = self._beats, {}
-        for agent in agents:
-            beat = before.pop(agent, None)
-            self._beats[agent] = asyncio.create_task(self._beat(agent)) if beat is None or beat.done() else beat
-        for beat in before.values():  # of agents that are quiet or gone
-            beat.cancel()
+        late = {agent: beat for agent, beat in self._beats.items() if not beat.done()}
+        fresh = {agent: asyncio.create_task(self._beat(agent)) for agent in agents if agent not in late}
+        for agent in late.keys() - asking.keys():  # it is quiet, or gone
+            late.pop(agent).cancel()
+        self._beats = {**late, **fresh}
         if agents:
-            await asyncio.wait({*asking.values(), *self._beats.values()}, timeout=PATIENCE)
+            await asyncio.wait({*asking.values(), *fresh.values()}, timeout=PATIENCE)
         said = {agent: task.result() for agent, task in asking.items() if task.done()}
-        for late in asking.values():
-            late.cancel()
+        for unanswered in asking.values():
+            unanswered.cancel()
         return {agent: status for agent, status in said.items() if status is not None}
 
     async def _status(self, agent: AgentId) -> AgentStatus | None:

@@ -1,6 +1,7 @@
 """What the watch is told, one value for each thing that is heard or seen."""
 
 from dataclasses import dataclass
+from math import inf
 from typing import TypeAlias
 
 from ...protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
@@ -22,9 +23,14 @@ class Heard:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """This is how an agent is now."""
+    """This is how an agent is.
+
+    Attributes:
+        asked: When it was asked for, in the watch's seconds: what was learned later is newer.
+    """
 
     status: AgentStatus
+    asked: float = inf
 
     @property
     def life(self) -> Life:

@@ -100,8 +100,8 @@ class Sight:
     def learnt(self, fact: Observed, at: float) -> "Sight":
         """It is as this fact says."""
         match fact:
-            case Seen(status):
-                return self._saw(status, at)
+            case Seen(status, asked):
+                return self if self.moved > asked else self._saw(status, at)
             case CheckedIn():
                 return self._checked_in(fact, at)
             case Settled():

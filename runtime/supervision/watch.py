@@ -14,6 +14,7 @@ It is pure: no clock, no I/O. What it remembers is bounded for each agent and ea
 nothing, so that a Supervisor that was started again learns anew who loops.
 """
 
+from ...protocols.checkin import AgentStatus
 from ...protocols.ids import AgentId, Incarnation, life_of
 from ...protocols.notices import Notice, NoticeType
 from .deadlines import Deadlines
@@ -49,7 +50,7 @@ class Watch:
             return
         agent, life = fact.life
         if isinstance(fact, Seen) and self._is_new(agent, life):
-            self._begin(agent, life, at)
+            self._begin(agent, life, min(at, fact.asked))
         sight = self._sights.get(agent)
         if sight is not None and sight.incarnation == life:
             self._sights[agent] = sight.learnt(fact, at)
@@ -59,9 +60,12 @@ class Watch:
         alone = (trouble_with(sight, at, self._deadlines) for sight in self._sights.values())
         return (*(finding for finding in alone if finding is not None), *self._loops.found(at))
 
-    def verdicts(self, at: float) -> tuple[Verdict, ...]:
-        """How each agent is, in the order in which they became known."""
-        return tuple(verdict_on(sight, at, self._deadlines) for sight in self._sights.values())
+    def verdict(self, status: AgentStatus, at: float) -> Verdict:
+        """How an agent is, and why, if this is its row. Nothing is learned from that."""
+        known = self._sights.get(status.agent)
+        if known is None or known.incarnation != status.incarnation:
+            known = Sight(status.agent, status.incarnation, at, at)
+        return verdict_on(known.learnt(Seen(status), at), at, self._deadlines)
 
     def parents(self, agents: tuple[AgentId, ...]) -> tuple[AgentId, ...]:
         """The agents that started these and are none of them, each once."""

@@ -4,7 +4,7 @@ import asyncio
 import os
 import signal
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import count
 from pathlib import Path
@@ -186,12 +186,10 @@ def agents() -> Iterator[tuple[str, Agent]]:
 async def live(journal: Path) -> Told:
     """Have all of it happen, and see it end."""
     async with Fleet(journal=journal, watch=POLICY) as fleet:
-        names: list[str] = []
-        for name, agent in agents():
-            await fleet.spawn(agent, names=[name])
-            names.append(name)
+        ordered = dict(agents())
+        await asyncio.gather(*(fleet.spawn(agent, names=[name]) for name, agent in ordered.items()))
         async with asyncio.timeout(PATIENCE):
-            runs = {name: await fleet.agent(name).start("go") for name in names if name != "pong"}
+            runs = {name: await fleet.agent(name).start("go") for name in ordered if name != "pong"}
             outcomes = {name: await run.outcome() for name, run in runs.items()}
             notices = await all_of(fleet, {run.id for run in runs.values()})
         return Told(notices, outcomes, {row.agent: row.incarnation for row in await fleet.statuses()})
@@ -200,10 +198,9 @@ async def live(journal: Path) -> Told:
 async def all_of(fleet: Fleet, runs: set[str]) -> tuple[Notice, ...]:
     """The notices up to the one that tells of the last run's end."""
     seen: list[Notice] = []
-    ended: Callable[[Notice], bool] = lambda notice: (notice.type, notice.extra_type) == ("run", "finished")  # noqa: E731
     async for notice in fleet.notices():
         seen.append(notice)
-        if ended(notice):
+        if (notice.type, notice.extra_type) == ("run", "finished"):
             runs = runs - {str(notice.run)}
         if not runs:
             break

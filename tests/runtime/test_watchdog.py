@@ -1,13 +1,14 @@
 """What the watch does to the agents of a local fleet, over hours of a virtual clock."""
 
 import asyncio
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 
 import pytest
 
 from amrita_fleet import Agent, ModelPreset, ToolContext, tool
-from amrita_fleet.protocols.checkin import AgentStatus
-from amrita_fleet.protocols.ids import AgentId, RunId
+from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Grant, Proceed
+from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.protocols.providers.base import Provider
@@ -200,30 +201,50 @@ async def test_a_policy_of_the_fleets_own_may_only_tell() -> None:
         assert await house.watched() == ["found"]
 
 
-async def test_a_call_that_begins_while_its_agent_is_asked_how_it_is_stays_known() -> None:
-    clock = VirtualClock(1_700_000_000.0)
-    supervisor = Supervisor(fleet="f", limit=None, now=clock.now, post=lambda _agent, _text: None)
-    life = supervisor.admit(ANA, None, None, 1)
-    thinking = AgentStatus(ANA, life, "thinking", clock.now(), RunId("ana.1.1"), step=1, round=1)
-    supervisor.report(thinking, ())
+class Line:
+    """The way to an agent to which something happens right after it has said how it is."""
 
-    class Line:
-        """The way to an agent that begins a call right after it has said how it is."""
+    def __init__(self, row: AgentStatus) -> None:
+        self.row = row
+        self.clock = VirtualClock(1_700_000_000.0)
+        self.supervisor = Supervisor(fleet="f", limit=None, now=self.clock.now, post=lambda _agent, _text: None)
+        self.supervisor.admit(row.agent, None, None, 1)
+        self.supervisor.report(row, ())
+        self.watchdog = Watchdog(self.supervisor, self, lambda _agent, _text: None, self.clock)
+        self.meanwhile: Callable[[], None] = lambda: None
 
-        async def status(self, agent: AgentId) -> AgentStatus:
-            began = Notice(NoticeType.TOOL, "started", agent, "hang", thinking.run, 1, {"tool": "hang", "call": 1})
-            supervisor.report(replace(thinking, phase="acting"), (began,))
-            return thinking
+    async def status(self, agent: AgentId) -> AgentStatus:  # noqa: ARG002
+        await self.clock.advance(0.1)
+        self.meanwhile()
+        return self.row
 
-        async def beat(self, agent: AgentId) -> None: ...
+    async def beat(self, agent: AgentId) -> None: ...
 
-        async def cancel(self, agent: AgentId, reason: str) -> None: ...
+    async def cancel(self, agent: AgentId, reason: str) -> None: ...
 
-        async def kill(self, agent: AgentId, reason: str) -> None: ...
+    async def kill(self, agent: AgentId, reason: str) -> None: ...
 
-        async def stop(self, agent: AgentId, reason: str) -> None: ...
+    async def stop(self, agent: AgentId, reason: str) -> None: ...
 
-    watchdog = Watchdog(supervisor, Line(), lambda _agent, _text: None, clock)
-    await watchdog.look()
-    (row,) = watchdog.explained(supervisor.statuses())
-    assert row.note == "in tool hang for 0 s"
+    async def why(self, phase: str) -> str:
+        """What is said of the agent after a look, in the phase that it is in by now."""
+        await self.watchdog.look()
+        (row,) = self.watchdog.explained((replace(self.row, phase=phase),))
+        return row.note
+
+
+async def test_a_tool_call_that_begins_while_its_agent_is_asked_how_it_is_stays_known() -> None:
+    line = Line(AgentStatus(ANA, Incarnation(1), "thinking", 0.0, RunId("ana.1.1"), step=1, round=1))
+    now = line.clock.now() + 0.1
+    began = Notice(NoticeType.TOOL, "started", ANA, "hang", line.row.run, 1, {"tool": "hang", "call": 1}, at=now)
+    line.meanwhile = lambda: line.supervisor.report(replace(line.row, phase="acting"), (began,))
+    assert await line.why("acting") == "in tool hang for 0 s"
+
+
+async def test_a_model_call_that_begins_while_its_agent_is_asked_how_it_is_stays_known() -> None:
+    run = RunId("ana.1.1")
+    line = Line(AgentStatus(ANA, Incarnation(1), "entering", 0.0, run, step=1))
+    await line.watchdog.look()
+    asked = CheckIn(ANA, Incarnation(1), run, 1, "thinking", 1, "openai", bound=10, output=10)
+    line.meanwhile = lambda: line.watchdog.checked_in(asked, Proceed(Grant(asked.reservation, 10)))
+    assert await line.why("thinking") == "waiting on model openai for 0 s"

@@ -178,7 +178,7 @@ class Watched:
         return self.verdict(agent).why
 
     def verdict(self, agent: AgentId) -> Verdict:
-        return next(each for each in self.watch.verdicts(self.now) if each.agent == agent)
+        return self.watch.verdict(self.rows[agent], self.now)
 
     @property
     def troubles(self) -> set[tuple[Trouble, tuple[AgentId, ...]]]:
