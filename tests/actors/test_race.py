@@ -65,7 +65,7 @@ class Race:
             try:
                 outcome = await agent.run(f"Begin, then tell {self.random.choice(NAMES)}.")
             except (ChannelClosed, PeerUnreachable):  # it was killed, or mail has had it spend the rest
-                rows = {row.agent: row.phase for row in await self.fleet.statuses()}
+                rows = {str(row.agent): row.phase for row in await self.fleet.statuses()}
                 if rows[agent.name] == "stopped":
                     self.over.add(agent.name)
                 elif rows[agent.name] == "dead":
@@ -95,7 +95,7 @@ class Race:
     async def calls(self, name: str) -> bool:
         """Wait until an agent is in a model call; False: it will make no more."""
         while name not in self.over:
-            rows = {row.agent: row.phase for row in await self.fleet.statuses()}
+            rows = {str(row.agent): row.phase for row in await self.fleet.statuses()}
             if rows[name] == "thinking":
                 return True
             await asyncio.sleep(0.02)
