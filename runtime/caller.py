@@ -171,23 +171,24 @@ class Caller:
         """
         asked = self._prepared.pop(grant.reservation)
         tokens: int | None = 0
-        estimated, result, after = True, AttemptResult.UNKNOWN, None
+        result, after = AttemptResult.UNKNOWN, None
         self._held.discard(grant.reservation)
         try:
             if grant.after > 0:
                 await clock.sleep(grant.after)
             tokens = None
             reply = await asked.model.provider.call(asked.draft, grant.output, watch)
-            tokens, estimated, result = reply.usage.total, reply.usage.estimated, AttemptResult.OK
+            # An estimate may be too low, and then a limit would be passed: what was not counted is spent in full.
+            tokens, result = None if reply.usage.estimated else reply.usage.total, AttemptResult.OK
         except ProviderError as error:
             tokens = None if error.billed else 0
             result, after = AttemptResult.of(error), error.after
             raise
         finally:
             self._unsettled[grant.reservation] = Settlement(
-                self._agent, self._incarnation, grant.reservation, tokens, estimated, result, after
+                self._agent, self._incarnation, grant.reservation, tokens, result=result, after=after
             )
-        if not (estimated or asked.aside):
+        if not (reply.usage.estimated or asked.aside):
             asked.model.counted = Counted(asked.draft.head, asked.draft.fragments, reply.usage.prompt)
         return reply
 

@@ -17,6 +17,12 @@ __all__ = ("hold_up", "permit")
 ASK_AGAIN = 0.1
 """Seconds until an agent asks again for tokens that calls in flight hold."""
 
+CROWD = 5
+"""Agents of which each asks again so soon. Where more lack tokens, all of them together ask no more often."""
+
+LATEST = 1.5
+"""Seconds by which an agent asks again, however many do: it must not lose its place meanwhile."""
+
 
 def hold_up(gate: Gate, asked: CheckIn, now: float) -> Wait | None:
     """Have an attempt wait for its turn at the provider; None: it is its turn, and `permit` is to follow.
@@ -60,8 +66,8 @@ def permit(ledger: Ledger, gate: Gate, asked: CheckIn, now: float) -> Directive:
             gate.leave(asked.agent)
             return EndStep(f"Attempt {asked.attempt} has ended already: another attempt needs a number of its own.")
         case Short(in_flight=True) as short:
-            gate.step_aside(asked.agent)
-            return Wait(ASK_AGAIN, wording.shortage(short))
+            crowd = gate.step_aside(asked.agent) / CROWD
+            return Wait(min(LATEST, ASK_AGAIN * max(1.0, crowd)), wording.shortage(short))
         case Short() as short:
             gate.leave(asked.agent)
             limit = Limit.FLEET_TOKENS if short.account.path == ledger.root else Limit.TOKENS
