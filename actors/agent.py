@@ -49,6 +49,7 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
         self._closed = asyncio.Event()
         self._opening = asyncio.Lock()
         self._draining = False
+        self._stopped = ""
         self._born(service=ties.service)
 
     async def _again(self) -> None:
@@ -97,6 +98,8 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
             await host.close()
             raise
         self._host = host
+        if self._stopped:  # after the tombstone was looked for, and before there was a host to stop
+            host.stop(self._stopped)
 
     async def _served(self, servers: type[ToolServersDesk]) -> tuple[Tool, ...]:
         holder = self._seat.name, self._seat.incarnation
@@ -123,7 +126,8 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
 
     @ray.method(concurrency_group=CONTROL)
     async def stop(self, reason: str) -> None:
-        """Stop for good."""
+        """Stop for good; one that does not live yet will be stopped when it does, and cannot say so now."""
+        self._stopped = reason
         self._living.stop(reason)
 
     @ray.method(concurrency_group=CONTROL)
