@@ -98,6 +98,8 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Reborn):
             await host.close()
             raise
         self._host = host
+        if self._stopped:  # after the tombstone was looked for, and before there was a host to stop
+            host.stop(self._stopped)
 
     async def _served(self, servers: type[ToolServersDesk]) -> tuple[Tool, ...]:
         holder = self._seat.name, self._seat.incarnation

@@ -22,6 +22,9 @@ Stop: TypeAlias = Callable[[tuple[AgentId, ...], str], tuple[AgentId, ...]]
 class Watched(Receiver):
     """The agent's end."""
 
+    _stopped = ""
+    """Why it was stopped, perhaps before it lived."""
+
     @ray.method(concurrency_group=CONTROL)
     async def status(self) -> bytes:
         """How it is now: an `AgentStatus`."""
@@ -38,7 +41,8 @@ class Watched(Receiver):
 
     @ray.method(concurrency_group=CONTROL)
     async def stop(self, reason: str) -> None:
-        """Stop for good."""
+        """Stop for good; one that does not live yet will be stopped when it does, and cannot say so now."""
+        self._stopped = reason
         self._living.stop(reason)
 
 

@@ -213,6 +213,8 @@ class LocalSystem:
             raise
         self._hosts[seat.name] = host
         self._post.coming.discard(seat.name)
+        if stopped := self._supervisor.find(seat.name).stopped:  # a stop that came meanwhile has not seen it either
+            host.stop(stopped)
 
     def _expect_no_end(self) -> None:
         if self._drain.begun:
