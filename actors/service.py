@@ -6,6 +6,7 @@ from functools import partial
 from anyio import to_thread
 
 from ..protocols.ids import SUPERVISOR
+from ..protocols.limits import Limits
 from ..runtime.errors import SystemUnavailable
 from .attached import AttachedSystem
 from .journal import JournalPlace
@@ -20,12 +21,12 @@ __all__ = ("ServiceSystem",)
 class ServiceSystem(AttachedSystem):
     """Begins such a fleet; from then on this process is one of those that are attached to it."""
 
-    def __init__(self, fleet: str, limit: int | None, address: str | None, journal: JournalPlace) -> None:
+    def __init__(self, fleet: str, limit: Limits | None, address: str | None, journal: JournalPlace) -> None:
         """Nothing is made before `open`.
 
         Args:
             fleet: Its name; one that the journal has is gone on with.
-            limit: Tokens the fleet may spend; None: no limit.
+            limit: The most that the fleet may spend; None: no limit.
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else the one that runs on this machine.
             journal: Where everything is written that another process needs to go on.
         """

@@ -68,4 +68,4 @@ def troubles(tally: Tally) -> Iterator[str]:
 def spent(accounts: Iterable[Account]) -> tuple[int, int | None]:
     """Tokens that the fleet spent, and its limit."""
     fleet = next(account for account in accounts if len(account.path) == 1)
-    return fleet.spent, fleet.limit
+    return fleet.spent.tokens, None if fleet.limit is None else fleet.limit.tokens
