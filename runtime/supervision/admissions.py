@@ -191,7 +191,7 @@ class Admissions(Bench):
 
     def _check_opened(self, name: str, short: Short | None) -> None:
         if short is not None:
-            above, reason = short.account.name, wording.shortage(short)
+            above, reason = short.account.name, wording.unfit(short)
             raise LimitTooLarge(name=name, above=above, unit=short.unit, reason=reason)
 
     def _rest(self, agent: AgentId) -> None:

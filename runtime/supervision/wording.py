@@ -10,7 +10,7 @@ from ...protocols.ids import AgentId
 from ...protocols.limits import Unit, dollars, shown
 from ...protocols.notices import Notice, NoticeType
 from ...protocols.waits import Endless, WaitRefusal
-from .account import BOUNDLESS
+from .account import BOUNDLESS, Account
 from .gate import Queued
 from .ledger import UNITS, Short
 from .restart import PERIOD, RESTARTS
@@ -32,6 +32,7 @@ __all__ = (
     "run_note",
     "shortage",
     "turn",
+    "unfit",
 )
 
 UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
@@ -48,13 +49,23 @@ TEXT_SHOWN = 200
 
 
 def shortage(short: Short) -> str:
-    """Why a call cannot be made, or something not be set aside, with the numbers."""
+    """Why a call cannot be made, with the numbers."""
     account, unit = short.account, short.unit
     if short.unpriced:
         return f"The dollars of {account.name!r} are limited, and nobody says what this model costs."
     if unit is Unit.SECONDS:
         seconds = "" if account.limit is None else f"{account.limit.seconds:g} seconds"
         return f"The {seconds} that {account.name!r} had from its first model call are over."
+    return f"This call needs at least {counted(short.least, unit)}. {left(account, unit)}"
+
+
+def unfit(short: Short) -> str:
+    """Why a limit cannot be carved, with the numbers."""
+    return f"it needs {counted(short.least, short.unit)}. {left(short.account, short.unit)}"
+
+
+def left(account: Account, unit: Unit) -> str:
+    """What has become of a limit."""
     most = BOUNDLESS if account.limit is None else account.limit.most
     parts = {
         "are spent": account.spent,
@@ -62,13 +73,8 @@ def shortage(short: Short) -> str:
         "are set aside for carved limits": account.carved,
         "are kept for last answers": account.pool,
     }
-    told = [
-        f"{quantity(amount, unit)} {what}" for what, amount in parts.items() if amount is not account.carved or amount
-    ]
-    return (
-        f"This call needs at least {counted(short.least, unit)}. Of the {quantity(most, unit)} that "
-        f"{account.name!r} may spend, {', '.join(told[:-1])} and {told[-1]}."
-    )
+    told = [f"{quantity(each, unit)} {what}" for what, each in parts.items() if each is not account.carved or each]
+    return f"Of the {quantity(most, unit)} that {account.name!r} may spend, {', '.join(told[:-1])} and {told[-1]}."
 
 
 def overshoot(over: Amount) -> str:

@@ -281,3 +281,24 @@ async def test_changed_limits_and_what_is_spent_outlive_the_process(
         assert (again.limit, again.spent) == (Limits(model_calls=5), before.spent)
         assert (await ana.run("Look.")).limit is Limit.MODEL_CALLS
         assert (await account(second, "two")).spent == Amount(5 * 1_100, 5 * EACH, 5, 3)
+
+
+# --- providers that bill more -----------------------------------------------------------------------------------------
+
+
+async def test_a_provider_that_may_bill_more_is_told_of_and_what_it_did_is_shown_in_each_account(
+    make_fleet: MakeFleet,
+) -> None:
+    liar = scripted(repeat(say("done", usage={"prompt": 1_000, "completion": 9_000})))
+    liar = priced(replace(liar, profile={"honours_cap": False}))
+    async with make_fleet(Limits(tokens=1_000_000, dollars=9), teams={"all": None}) as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=liar), ["ana"], team="all")
+        assert (await seen(fleet, "budget.soft")).agent == "ana"
+        await ana.run("?")
+        told = await seen(fleet, "budget.overshoot")
+        accounts = await fleet.accounts()
+        assert len(accounts) == 3
+        for each in accounts:
+            assert each.overshoot.tokens == told.data["overshoot"] != 0
+            assert each.overshoot.dollars == told.data["dollars"] != 0
+            assert each.spent.tokens == 10_000

@@ -398,3 +398,14 @@ def test_a_limit_can_be_raised_and_lowered_and_what_was_granted_stays() -> None:
     short = ledger.limit(ANA, Limits(tokens=951, carved=True))
     assert short is not None and short.account.path == FLEET
     assert ledger.account(ANA).limit == Limits(tokens=1)
+
+
+def test_a_carved_limit_that_is_lowered_still_holds_what_was_carved_out_of_it() -> None:
+    ledger = limited(Limits(tokens=1_000), carved=Limits(tokens=600, carved=True))
+    run = (*ANA, "run:ana.1.1")
+    ledger.open(run, Limits(tokens=500, carved=True))
+    ledger.limit(ANA, Limits(tokens=100, carved=True))
+    assert ledger.account(FLEET).carved == Amount(500)
+    assert reserve(ledger, ask("bob", BOB, bound=0, output=900)) == Reserved(output=450)
+    assert reserve(ledger, ask("run", run, bound=400, output=75)) == Reserved(output=75)
+    assert sums(ledger, FLEET) == {"reserved": 925}
