@@ -21,6 +21,7 @@ from ..runtime.tools.tool import Tool
 from .approvals import ApprovalHolder
 from .channel import CONTROL
 from .control import Controlled
+from .reach import Watched
 from .reborn import Reborn, end_for_good
 from .replaced import RETRY_PAUSE
 from .ties import Ties
@@ -32,7 +33,7 @@ __all__ = ("AgentActor",)
 log = logging.getLogger(__name__)
 
 
-class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
+class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Reborn):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.
@@ -116,18 +117,8 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
         return encode(await self._living.outcome(run))
 
     @ray.method(concurrency_group=CONTROL)
-    async def status(self) -> bytes:
-        """How it is now: an `AgentStatus`."""
-        return encode(self._living.status())
-
-    @ray.method(concurrency_group=CONTROL)
     async def ping(self) -> None:
         """Answer: the process lives, whatever its work loop does."""
-
-    @ray.method(concurrency_group=CONTROL)
-    async def stop(self, reason: str) -> None:
-        """Stop for good."""
-        self._living.stop(reason)
 
     @ray.method(concurrency_group=CONTROL)
     async def pause(self, reason: str | None) -> None:

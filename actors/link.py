@@ -120,15 +120,23 @@ class AgentsDesk(ABC):
     @ray.method(concurrency_group=CHECK_IN)
     async def check_in(self, asked: bytes) -> bytes:
         """Take a `CheckIn`, give a `Directive`."""
-        directive = self._supervisor.check_in(decode(asked, CheckIn))
+        directive = self._leave(decode(asked, CheckIn))
         await self._written()
         return encode(directive)
+
+    def _leave(self, asked: CheckIn) -> Directive:
+        """Answer a check-in."""
+        return self._supervisor.check_in(asked)
 
     @ray.method(concurrency_group=SETTLE)
     async def settle(self, settlement: bytes) -> None:
         """Take a `Settlement`."""
-        self._supervisor.settle(decode(settlement, Settlement))
+        self._settled(decode(settlement, Settlement))
         await self._written()
+
+    def _settled(self, settlement: Settlement) -> None:
+        """Take what an attempt came to."""
+        self._supervisor.settle(settlement)
 
     @ray.method(concurrency_group=SETTLE)
     async def report(self, status: bytes, notices: bytes) -> None:

@@ -62,7 +62,11 @@ class SteeringDesk(AgentsDesk):
         """The rows of all agents, after these `AgentStatus` were taken in."""
         for status in fresh:
             self._supervisor.report(decode(status, AgentStatus), ())
-        return encode(self._supervisor.statuses())
+        return encode(self._rows())
+
+    def _rows(self) -> tuple[AgentStatus, ...]:
+        """The rows of all agents, as people see them."""
+        return self._supervisor.statuses()
 
     @ray.method(concurrency_group=CONTROL)
     async def accounts(self) -> bytes:

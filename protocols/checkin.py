@@ -248,6 +248,7 @@ class AgentStatus:
         spent: All that it has spent.
         note: Why it is as it is, in words.
         runs: Runs that were accepted and have not ended, in order: the one under way, then those that wait.
+        tools: The tools in which it is now; those that wait for a person are none of them.
     """
 
     agent: AgentId
@@ -274,6 +275,7 @@ class AgentStatus:
     runs: tuple[RunId, ...] = ()
     limits: Limits | None = None
     spent: Amount = ZERO
+    tools: tuple[str, ...] = ()
 
     @property
     def awaits_spawn(self) -> bool:

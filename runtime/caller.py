@@ -82,15 +82,15 @@ class Model:
     def came_to(self, spent: Settlement, reply: Reply, tools: int | None) -> Settlement:
         """What an attempt came to that was answered, whose reply may make so many calls of `tools`; None: any number.
 
-        They count when the reply makes them, whatever comes of them. Of a reply that was cut off none will run.
+        They count when the reply makes them, whatever comes of them. Of a reply that was cut off none will run. An
+        estimate of tokens may be too low, and then a limit would be passed: what was not counted is spent in full.
         """
         calls, usage = 0 if reply.finish is Finish.LENGTH else len(reply.message.calls), reply.usage
         return replace(
             spent,
-            tokens=usage.total,
+            tokens=None if usage.estimated else usage.total,
             nanodollars=0 if self.price is None else self.price.cost(usage),
             tool_calls=calls if tools is None else min(calls, tools),
-            estimated=usage.estimated,
             result=AttemptResult.OK,
         )
 
@@ -210,7 +210,7 @@ class Caller:
             ProviderError: The attempt failed.
         """
         asked = self._prepared.pop(grant.reservation)
-        spent = replace(self._nothing(grant.reservation), estimated=True)
+        spent = self._nothing(grant.reservation)
         self._held.discard(grant.reservation)
         try:
             if grant.after > 0:

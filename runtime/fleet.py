@@ -17,6 +17,7 @@ from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .ports import Journal
 from .supervision.commands import Team
+from .supervision.policy import WatchPolicy
 from .supervision.roster import check_name
 from .system import Joined, Progress, SpawnOrder, join_system, load_system
 from .termination import termination
@@ -43,7 +44,7 @@ class Fleet(Helm):
     _teams: tuple[Team, ...] = ()
     _terminable: asyncio.Task[object] | None = None
 
-    def __init__(  # noqa: PLR0913  what a fleet is, by name
+    def __init__(  # noqa: PLR0913  what a fleet can be told apart by
         self,
         name: str | None = None,
         *,
@@ -53,6 +54,7 @@ class Fleet(Helm):
         address: str | None = None,
         journal: Journal | str | Path | None = None,
         service: bool = False,
+        watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing runs before the fleet is entered.
 
@@ -67,16 +69,20 @@ class Fleet(Helm):
                 accounts, and agents that are spawned under their names go on where they were.
             service: The fleet outlives this process: it runs on a Ray that runs already, `end` ends it, and any process
                 can attach to it. It needs a journal.
+            watch: What is done about agents that hang, loop or write in circles; None: the defaults.
 
         Raises:
-            ArgumentInvalid: The name, or the address, is none.
+            ArgumentInvalid: The name, the address, or the policy of the watch is none.
             JournalInvalid: The journal is none.
             PresetInvalid: A limit is none.
             SystemUnavailable: There is no such system, or it can be no service.
         """
         check_names(name, address)
+        if watch is not None:
+            check_kind("watch", watch, WatchPolicy)
         name = name or f"fleet-{secrets.token_hex(3)}"
-        super().__init__(name, load_system(system, name, plain_limit(limit), address, journal, service=service))
+        made = load_system(system, name, plain_limit(limit), address, journal, service=service, watch=watch)
+        super().__init__(name, made)
         self._owned = not service
         self._teams = teams_of(teams)
 

@@ -225,6 +225,7 @@ class AgentHost:
             parent=self._seat.parent,
             pid=os.getpid(),
             note=self._note,
+            tools=state.tools,
             runs=() if over else self._runs.open,
         )
 
@@ -288,9 +289,10 @@ class AgentHost:
         """
         return await self._runs.outcome(run)
 
-    def stop(self, reason: str) -> None:
-        """Stop for good, from any thread: mail is refused from now on, the run ends."""
-        self._end.shut(Refusal.STOPPED, reason)
+    def stop(self, reason: str, *, for_good: bool = True) -> None:
+        """End the run, from any thread; and unless that is all, refuse mail and runs from now on."""
+        if for_good:
+            self._end.shut(Refusal.STOPPED, reason)
         self._feed(Stopped(reason))
 
     def pause(self, reason: str | None) -> None:

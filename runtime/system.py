@@ -20,6 +20,7 @@ from .errors import SystemUnavailable
 from .ports import Journal, PostOffice
 from .supervision.account import Account
 from .supervision.commands import Newcomer
+from .supervision.policy import WatchPolicy
 from .suspension import Stand
 
 __all__ = (
@@ -228,7 +229,7 @@ class Joined(Protocol):
         ...
 
 
-def load_system(
+def load_system(  # noqa: PLR0913  what a fleet can be told apart by
     kind: str,
     fleet: str,
     limit: Limits | None,
@@ -236,10 +237,11 @@ def load_system(
     journal: Journal | str | Path | None = None,
     *,
     service: bool = False,
+    watch: WatchPolicy | None = None,
 ) -> System:
     """Make a system by its name, loading its module only now, as anyio loads its back ends.
 
-    With `service` the fleet outlives this process.
+    With `service` the fleet outlives this process. `watch`: what is done about agents that hang or loop.
 
     Raises:
         SystemUnavailable: There is no such system, it can be no service, or it cannot have this journal.
@@ -253,8 +255,8 @@ def load_system(
         raise SystemUnavailable(system=kind, reason="its fleet lives in this process and cannot outlive it.")
     module = import_module(SYSTEMS[kind])
     if service:
-        return cast("System", module.open_system(fleet, limit, address, journal, service=True))
-    return cast("System", module.open_system(fleet, limit, address, journal))
+        return cast("System", module.open_system(fleet, limit, address, journal, watch, service=True))
+    return cast("System", module.open_system(fleet, limit, address, journal, watch))
 
 
 def join_system(fleet: str, address: str | None) -> System:

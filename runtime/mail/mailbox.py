@@ -176,9 +176,7 @@ class Mailbox:
             closed meanwhile and it is a dead letter already.
         """
         fate = Fate(ReceiptState.CONSUMED, run=run, step=step)
-        removed = tuple(self._waiting[id_] for id_ in dict.fromkeys(ids) if id_ in self._waiting)
-        for envelope in removed:
-            self._end(envelope.id, fate)
+        removed = tuple([self._end(id_, fate) for id_ in ids if id_ in self._waiting])
         self.consumed += len(removed)
         return removed
 
@@ -247,7 +245,8 @@ class Mailbox:
 
     def _from(self, senders: tuple[AgentId, ...]) -> Iterable[Envelope]:
         """What waits, oldest first."""
-        return (envelope for envelope in self._waiting.values() if not senders or envelope.sender in senders)
+        waiting = self._waiting.values()
+        return [envelope for envelope in waiting if envelope.sender in senders] if senders else waiting
 
     def _judge(self, envelope: Envelope, now: float) -> Verdict:
         """Store the message, or say why not."""
@@ -314,10 +313,12 @@ class Mailbox:
         self._bytes += size
         self.accepted += 1
 
-    def _end(self, message: MessageId, fate: Fate) -> None:
+    def _end(self, message: MessageId, fate: Fate) -> Envelope:
         """Take a waiting message out and remember why."""
-        self._bytes -= self._waiting.pop(message).size
+        envelope = self._waiting.pop(message)
+        self._bytes -= envelope.size
         self._remember(message, fate)
+        return envelope
 
     def _remember(self, message: MessageId, fate: Fate) -> None:
         """Keep the last fates."""

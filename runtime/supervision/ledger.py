@@ -201,13 +201,16 @@ class Ledger:
         self._climb(ask.account, share, ZERO)
         return Reserved(output, tools)
 
-    def settle(self, reservation: str, spent: Amount | None, *, estimated: bool = False) -> Amount | None:
+    def settle(
+        self, reservation: str, spent: Amount | None, *, estimated: bool = False, tools: int | None = None
+    ) -> Amount | None:
         """Book what an attempt came to. A report that knows no more than an earlier one changes nothing.
 
         Args:
             reservation: The id it was reserved under.
             spent: What it came to; None: unknown, so all that was reserved counts until a later report says better.
             estimated: `spent` is an estimate, which a count may correct.
+            tools: Calls of tools that were let through, where these are known and nothing else is.
 
         Returns:
             What was newly found beyond the reservation, or None if it is neither open nor remembered.
@@ -224,7 +227,7 @@ class Ledger:
         if certainty <= was.certainty:
             return ZERO
         stopped = any(account.stopped for account in self.lineage(was.ask.account))
-        now = was.settled(spent, certainty, late=stopped if was.is_open else was.late)
+        now = was.settled(spent, certainty, late=stopped if was.is_open else was.late, tools=tools)
         self._close(now)
         change = now.share - was.share
         self._climb(was.ask.account, change, ZERO)

@@ -17,6 +17,12 @@ __all__ = ("hold_up", "permit", "without")
 ASK_AGAIN = 0.1
 """Seconds until an agent asks again for tokens that calls in flight hold."""
 
+CROWD = 5
+"""Agents of which each asks again so soon. Where more lack tokens, all of them together ask no more often."""
+
+LATEST = 1.5
+"""Seconds by which an agent asks again, however many do: it must not lose its place meanwhile."""
+
 
 def hold_up(gate: Gate, asked: CheckIn, now: float) -> Wait | None:
     """Have an attempt wait for its turn at the provider; None: it is its turn, and `permit` is to follow.
@@ -80,7 +86,7 @@ def ticket(asked: CheckIn) -> Ticket:
 def without(gate: Gate, short: Short, asked: CheckIn) -> Wait | Short:
     """Have who lacks something wait while calls in flight may give it back; else it waits for no provider any more."""
     if short.in_flight:
-        gate.step_aside(asked.agent)
-        return Wait(ASK_AGAIN, wording.shortage(short))
+        crowd = gate.step_aside(asked.agent) / CROWD
+        return Wait(min(LATEST, ASK_AGAIN * max(1.0, crowd)), wording.shortage(short))
     gate.leave(asked.agent)
     return short

@@ -5,7 +5,7 @@ OPEN ──a count───────────────────> COU
  └ ────nobody knows, or fenced───> UNKNOWN ────> ESTIMATED, COUNTED
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import IntEnum
 
 from ...protocols.amounts import ZERO, Amount
@@ -109,12 +109,24 @@ class Reservation:
         """Nothing is known of how it ended: its call may be running."""
         return self.certainty is Certainty.OPEN
 
-    def settled(self, spent: Amount | None, certainty: Certainty, *, late: bool) -> "Reservation":
-        """The reservation after a report; `spent` None counts as all that is set aside."""
+    def settled(
+        self, spent: Amount | None, certainty: Certainty, *, late: bool, tools: int | None = None
+    ) -> "Reservation":
+        """The reservation after a report.
+
+        Args:
+            spent: None: unknown, which counts as all that is set aside.
+            certainty: How well it is known.
+            late: It ended after its agent was stopped.
+            tools: Calls of tools that were let through, where these are known and nothing else is.
+        """
         # Never more than is set aside now: what an earlier, lower report gave back may belong to another call.
         held = self.share.reserved + self.share.settled
         if spent is None:
-            share = Share(settled=held, unknown=held, after_stop=held if late else ZERO)
+            calls = held.tool_calls if tools is None else tools if self.tools is None else min(tools, held.tool_calls)
+            full = replace(held, tool_calls=calls)
+            assumed = full if tools is None else replace(held, tool_calls=0)
+            share = Share(settled=full, unknown=assumed, after_stop=full if late else ZERO)
         else:
             within = self._unmetered(held, spent).within(spent)
             share = Share(settled=within, overshoot=spent - within, after_stop=spent if late else ZERO)

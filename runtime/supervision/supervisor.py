@@ -60,6 +60,11 @@ class Supervisor(Budgets):
                 return self._turned_away(Pause(member.paused), asked)
             return self._pay(asked)
 
+    def step_back(self, agent: AgentId) -> None:
+        """An agent asks for no model call for now: it gives up its place in line at the provider."""
+        with self._locked():
+            self._gate.leave(agent)
+
     def settle(self, settlement: Settlement) -> None:
         """Book what an attempt came to; any life may, any number of times, and only what is newly known counts.
 
@@ -69,7 +74,9 @@ class Supervisor(Budgets):
         with self._turn(Settle(settlement)):
             key = settlement.reservation
             facts: Facts = {"reservation": key, "tokens": settlement.tokens}
-            over = self._ledger.settle(key, settlement.spent, estimated=settlement.estimated)
+            over = self._ledger.settle(
+                key, settlement.spent, estimated=settlement.estimated, tools=settlement.tool_calls
+            )
             result, after, jitter = settlement.result, settlement.after, self._jitter(key)
             self._gate.give_back(key, self._now(), result=result, after=after, jitter=jitter)
             if over is None:

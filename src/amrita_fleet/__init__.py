@@ -122,6 +122,12 @@ if TYPE_CHECKING:
     from .runtime.stream_errors import SuspendTimedOut as SuspendTimedOut
     from .runtime.stream_errors import SuspensionRefused as SuspensionRefused
     from .runtime.supervision.account import Account as Account
+    from .runtime.supervision.deadlines import Deadlines as Deadlines
+    from .runtime.supervision.finding import Trouble as Trouble
+    from .runtime.supervision.policy import Course as Course
+    from .runtime.supervision.policy import Rung as Rung
+    from .runtime.supervision.policy import Stage as Stage
+    from .runtime.supervision.policy import WatchPolicy as WatchPolicy
     from .runtime.system import DeadFleet as DeadFleet
     from .runtime.system import Stopped as Stopped
     from .runtime.system import collect_garbage as collect_garbage
@@ -157,7 +163,9 @@ __all__ = (
     "ConfigMissing",
     "ContentRefused",
     "ContextOverflow",
+    "Course",
     "DeadFleet",
+    "Deadlines",
     "EndRun",
     "Ending",
     "ExtendRounds",
@@ -218,8 +226,10 @@ __all__ = (
     "Run",
     "RunError",
     "RunUnknown",
+    "Rung",
     "Secret",
     "SelfAddressed",
+    "Stage",
     "StepBegun",
     "StepEnded",
     "Stopped",
@@ -247,10 +257,12 @@ __all__ = (
     "ToolOutput",
     "ToolResult",
     "ToolServerFailed",
+    "Trouble",
     "Turn",
     "UndefinedAdapter",
     "Unpicklable",
     "Usage",
+    "WatchPolicy",
     "WindDownConfig",
     "Window",
     "collect_garbage",
@@ -364,6 +376,9 @@ _HOMES = {
         "SuspensionRefused",
     ),
     "runtime.supervision.account": ("Account",),
+    "runtime.supervision.deadlines": ("Deadlines",),
+    "runtime.supervision.finding": ("Trouble",),
+    "runtime.supervision.policy": ("Course", "Rung", "Stage", "WatchPolicy"),
     "runtime.system": ("DeadFleet", "Stopped", "collect_garbage"),
     "runtime.tools.output": ("ToolContext", "ToolOutput"),
     "runtime.tools.servers": ("McpHttp", "McpStdio"),

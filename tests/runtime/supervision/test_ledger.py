@@ -324,6 +324,18 @@ def test_calls_of_tools_that_nothing_limits_are_counted_and_are_never_too_many()
     assert ledger.account(FLEET).settled.tool_calls == 50
 
 
+def test_where_tokens_are_not_known_calls_of_tools_are_unless_the_agent_is_gone() -> None:
+    ledger = limited(Limits(tool_calls=9))
+    for reservation in ("uncounted", "fenced"):
+        reserve(ledger, priced(reservation, tools=4))
+    ledger.settle("uncounted", None, tools=1)
+    assert ledger.account(FLEET).settled == Amount(200, 1_800_000, 1, 1)
+    assert ledger.account(FLEET).unknown == Amount(200, 1_800_000, 1, 0)
+    ledger.fence(ANA, Incarnation(1))
+    assert ledger.account(FLEET).settled.tool_calls == 5
+    assert ledger.account(FLEET).unknown.tool_calls == 4
+
+
 def test_the_time_of_an_account_begins_with_its_first_call_and_leaves_last_answers() -> None:
     ledger = limited(Limits(seconds=60))
     assert isinstance(reserve(ledger, ask("a"), NOW), Reserved)

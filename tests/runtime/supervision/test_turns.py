@@ -15,6 +15,7 @@ from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.supervision.command_log import CommandLog, JournaledCommands
 from amrita_fleet.runtime.supervision.commands import Admit, Check
 from amrita_fleet.runtime.supervision.congestion import GENEROUS
+from amrita_fleet.runtime.supervision.gate import GRACE
 from amrita_fleet.runtime.supervision.replay import perform
 from amrita_fleet.runtime.supervision.state import SupervisorState
 from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
@@ -168,3 +169,15 @@ def test_what_an_earlier_process_let_go_is_booked_even_if_this_one_would_have_ha
         await log.aclose()
 
     asyncio.run(main())
+
+
+def test_many_who_lack_tokens_ask_no_more_often_together_than_a_few() -> None:
+    supervisor = crowd(VirtualClock(1_000.0), limit=Limits(tokens=220))
+    assert isinstance(supervisor.check_in(asking(NAMES[0])), Proceed)
+    told = [supervisor.check_in(asking(name)) for name in NAMES[1:]]
+    pauses = [each.after for each in told if isinstance(each, Wait) and not each.queued]
+    assert len(pauses) == len(told)
+    assert pauses[:5] == [0.1] * 5
+    assert pauses == sorted(pauses)
+    assert len(told) / pauses[-1] < 60, "a second"
+    assert pauses[-1] < GRACE, "nobody loses its place meanwhile"
