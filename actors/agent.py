@@ -8,6 +8,7 @@ import ray
 
 from ..protocols.codec import encode
 from ..protocols.ids import RunId
+from ..protocols.limits import Limits
 from ..runtime.agent import Agent
 from ..runtime.config import set_config
 from ..runtime.containment import contained
@@ -106,9 +107,11 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Reborn):
         return await served_tools(RayToolServers(servers), holder, self._agent.servers, self._agent.tools)
 
     @ray.method
-    async def start(self, task: str, time_limit: float | None, said: list[str], stand: Stand | None) -> RunId:
+    async def start(
+        self, task: str, time_limit: float | None, said: list[str], stand: Stand | None, limit: Limits | None
+    ) -> RunId:
         """Queue a run; `time_limit` in seconds, `said` is what the user added to the task, `stand` where it stands."""
-        return await self._living.start(task, time_limit, tuple(said), stand)
+        return await self._living.start(task, time_limit, tuple(said), stand, limit)
 
     @ray.method
     async def outcome(self, run: RunId) -> bytes:

@@ -11,6 +11,7 @@ import ray
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
 from ..protocols.ids import AgentId, Incarnation
+from ..protocols.limits import Limits
 from ..protocols.notices import Notice
 from ..protocols.waits import WaitRefusal, WaitRequest
 from ..runtime.lease import is_latest
@@ -71,14 +72,14 @@ class Charter(NamedTuple):
 
     Attributes:
         fleet: The fleet's name.
-        limit: The most tokens all agents together may spend; None: no limit.
+        limit: The most that all agents together may spend; None: no limit.
         journal: The journal's actor; None: there is none.
         owner: Names this opening of the fleet; the processes that follow one that died have the same.
         service: The fleet outlives the process that began it.
     """
 
     fleet: str
-    limit: int | None
+    limit: Limits | None
     journal: type[JournalActor] | None
     owner: str
     service: bool

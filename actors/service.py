@@ -6,6 +6,7 @@ from functools import partial
 from anyio import to_thread
 
 from ..protocols.ids import SUPERVISOR
+from ..protocols.limits import Limits
 from ..runtime.errors import SystemUnavailable
 from ..runtime.supervision.policy import WatchPolicy
 from .attached import AttachedSystem
@@ -24,7 +25,7 @@ class ServiceSystem(AttachedSystem):
     def __init__(
         self,
         fleet: str,
-        limit: int | None,
+        limit: Limits | None,
         address: str | None,
         journal: JournalPlace,
         watch: WatchPolicy | None = None,
@@ -33,7 +34,7 @@ class ServiceSystem(AttachedSystem):
 
         Args:
             fleet: Its name; one that the journal has is gone on with.
-            limit: Tokens the fleet may spend; None: no limit.
+            limit: The most that the fleet may spend; None: no limit.
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else the one that runs on this machine.
             journal: Where everything is written that another process needs to go on.
             watch: What is done about agents that hang or loop; None: the defaults.

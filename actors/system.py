@@ -14,6 +14,7 @@ from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
+from ..protocols.limits import Limits
 from ..protocols.outcome import Ending, Outcome
 from ..runtime.errors import ChannelClosed, FleetClosed, NameTaken, SystemUnavailable
 from ..runtime.host import Seat
@@ -21,7 +22,6 @@ from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.life_end import CLOSED
 from ..runtime.ports import Journal
 from ..runtime.supervision.policy import WatchPolicy
-from ..runtime.supervision.supervisor import Newcomer
 from ..runtime.supervision.wording import UNSPAWNED
 from ..runtime.system import SpawnOrder
 from .agent import AgentActor
@@ -55,7 +55,7 @@ class RaySystem(Spawning):
     def __init__(
         self,
         fleet: str,
-        limit: int | None,
+        limit: Limits | None,
         address: str | None,
         journal: JournalPlace | None = None,
         watch: WatchPolicy | None = None,
@@ -64,7 +64,7 @@ class RaySystem(Spawning):
 
         Args:
             fleet: The fleet's name; with a journal that has a fleet of this name, that one is gone on with.
-            limit: Tokens the fleet may spend; None: no limit.
+            limit: The most that the fleet may spend; None: no limit.
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else a new cluster on this machine.
             journal: Where everything is written that another process needs to go on. With it, agents whose process dies
                 are restarted, and so are the Supervisor and the journal's actor. None: nowhere, and nothing is.
@@ -263,7 +263,7 @@ class RaySystem(Spawning):
 
     async def _admit_again(self, seat: Seat, order: SpawnOrder) -> Incarnation:
         """The number of the next life. An answer may have been lost: only this system admits, so what came is ours."""
-        newcomer = Newcomer(order.name, order.parent, order.limit)
+        newcomer = order.newcomer
         try:
             admitted = await self._ask_supervisor(
                 lambda supervisor: supervisor.admit.remote([newcomer], os.getpid()), inf
@@ -282,7 +282,7 @@ def kept_journal(fleet: str, place: JournalPlace) -> Kept[type[JournalActor]]:
 
 
 def kept_supervisor(
-    fleet: str, limit: int | None, journal: Kept[type[JournalActor]] | None, watch: WatchPolicy | None
+    fleet: str, limit: Limits | None, journal: Kept[type[JournalActor]] | None, watch: WatchPolicy | None
 ) -> Kept[type[SupervisorActor]]:
     """A fleet's Supervisor."""
     owner = secrets.token_hex(8)
@@ -296,7 +296,7 @@ def kept_supervisor(
 
 def open_system(
     fleet: str,
-    limit: int | None,
+    limit: Limits | None,
     address: str | None,
     journal: Journal | str | Path | None = None,
     watch: WatchPolicy | None = None,

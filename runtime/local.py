@@ -9,10 +9,12 @@ from pathlib import Path
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import USER, AgentId, Incarnation, RunId
+from ..protocols.limits import Limits
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .agent import Agent
 from .approvals import ApprovalPort
+from .budgets import BudgetPort
 from .clock import SystemClock
 from .config import adopt_config
 from .control import Controls
@@ -24,7 +26,7 @@ from .journal.fleet_log import FleetLog
 from .journal_errors import JournalUnavailable
 from .local_succession import LocalSuccession
 from .local_watch import LocalReach, WatchedLink
-from .local_ways import LocalAgents, LocalApprovals, LocalDrain, LocalPost, one_owner
+from .local_ways import LocalAgents, LocalApprovals, LocalBudgets, LocalDrain, LocalPost, one_owner
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
@@ -32,7 +34,7 @@ from .supervision.command_log import JournaledCommands
 from .supervision.policy import WatchPolicy
 from .supervision.replay import bury_all, perform
 from .supervision.state import BEGINNING
-from .supervision.supervisor import Newcomer, Supervisor
+from .supervision.supervisor import Supervisor
 from .supervision.wait_watch import WaitWatch
 from .supervision.wording import ENDED, UNSPAWNED
 from .suspension import Stand
@@ -55,16 +57,18 @@ class LocalSystem:
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
         drain: Has all agents go on to their next boundary; there once the system is open.
+        budgets: The way to the limits; there once the system is open.
     """
 
     approvals: ApprovalPort
+    budgets: BudgetPort
     control: Controls
     drain: Drain
 
     def __init__(
         self,
         fleet: str,
-        limit: int | None,
+        limit: Limits | None,
         clock: Clock | None = None,
         journal: Journal | None = None,
         *,
@@ -75,7 +79,7 @@ class LocalSystem:
 
         Args:
             fleet: Its name; with a journal that has a fleet of this name, that one is gone on with.
-            limit: What all agents together may spend, in tokens.
+            limit: The most that all agents together may spend; None: no limit.
             clock: Time; None: the machine's.
             journal: Where everything is written that another process needs to go on; None: nowhere.
             owns_journal: It is closed with the system.
@@ -117,6 +121,7 @@ class LocalSystem:
         )
         self._post = LocalPost(self._hosts, self._supervisor)
         self.approvals = LocalApprovals(self._hosts, self._post)
+        self.budgets = LocalBudgets(self._supervisor, partial(self._tell_pause, reason=None))
         self.control = self._post.control
         self.drain = self._drain = LocalDrain(self._hosts, self._supervisor, clock)
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
@@ -181,7 +186,7 @@ class LocalSystem:
             FleetClosed: The system is being closed.
             FleetTaken: Another process has gone on with the fleet.
         """
-        newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
+        newcomers = [order.newcomer for order in orders]
         lives = self._supervisor.admit_all(newcomers, os.getpid())
         names = {order.name for order in orders}
         self._post.coming |= names
@@ -248,6 +253,7 @@ class LocalSystem:
         time_limit: float | None,
         said: tuple[str, ...] = (),
         stand: Stand | None = None,
+        limit: Limits | None = None,
     ) -> RunId:
         """Queue a run; see `System`.
 
@@ -255,8 +261,9 @@ class LocalSystem:
             AgentUnknown: There is no such agent.
             ChannelClosed: It has stopped.
             QueueFull: Too many runs wait.
+            PriceMissing: Its money is limited, and a preset does not say what its model costs.
         """
-        return await self._post.host(agent).start(task, time_limit, said, stand)
+        return await self._post.host(agent).start(task, time_limit, said, stand, limit)
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.
@@ -304,7 +311,9 @@ class LocalSystem:
             FleetTaken: They have been told; another process has gone on with the fleet, and has agents of its own.
             JournalUnavailable: They have been told, but another process may not learn of it.
         """
-        named = self._supervisor.pause((agent,), reason)
+        await self._tell_pause(self._supervisor.pause((agent,), reason), reason)
+
+    async def _tell_pause(self, named: tuple[AgentId, ...], reason: str | None) -> None:
         for host in [self._hosts[name] for name in named if name in self._hosts]:
             host.pause(reason)
         await self._written()
@@ -340,7 +349,7 @@ class LocalSystem:
 
 def open_system(
     fleet: str,
-    limit: int | None,
+    limit: Limits | None,
     _address: str | None = None,
     journal: Journal | str | Path | None = None,
     watch: WatchPolicy | None = None,

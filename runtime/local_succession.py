@@ -13,7 +13,7 @@ from .agent import Agent
 from .errors import ChannelClosed
 from .host import AgentHost, Seat
 from .local_ways import LocalPost
-from .supervision.supervisor import Newcomer, Supervisor
+from .supervision.supervisor import Supervisor
 from .system import SpawnOrder
 from .tools.mcp.pool import ServerPool
 
@@ -96,7 +96,7 @@ class LocalSuccession:
             await self._revive(self._orders[agent])
 
     async def _revive(self, order: SpawnOrder) -> None:
-        (life,) = self.supervisor.admit_all([Newcomer(order.name, order.parent, order.limit)], os.getpid())
+        (life,) = self.supervisor.admit_all([order.newcomer], os.getpid())
         try:
             await self.supervisor.log.written()
             # A task of its own, so that the agent's configuration is that of its tools alone.

@@ -15,7 +15,7 @@ from .effects import AskApproval, Commit, Effect, Moved, Notify, RunTool
 from .events import CallFacts, Decided, ToolEnded, ToolHeld
 from .iteration import closed
 from .phases import Acting, Slot
-from .prompts import CANCELLED, CUT, REFUSED
+from .prompts import CANCELLED, CUT, LEFT_OUT, REFUSED
 from .revision import UPDATE_STEP, revise
 from .state import AgentState
 
@@ -25,12 +25,17 @@ UNEXPLAINED = "a person must allow it first"
 """Why a call is held that nobody gave a reason for."""
 
 
-def act(state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFacts, ...]) -> Moved:
-    """Begin the calls of a reply together."""
+def act(
+    state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFacts, ...], allowed: int | None = None
+) -> Moved:
+    """Begin the calls of a reply together, the first of them if only so many are `allowed`."""
     slots, effects = list[Slot](), list[Effect]()
     at_node = state.current.node is not None  # until the batch ends, even if one of its calls ends the node
-    for call, fact in zip(calls, facts, strict=True):
-        state, slot, begun = begin_call(state, call, fact, at_node=at_node)
+    for place, (call, fact) in enumerate(zip(calls, facts, strict=True)):
+        if allowed is not None and place >= allowed:
+            state, slot, begun = left_out(state, call, fact)
+        else:
+            state, slot, begun = begin_call(state, call, fact, at_node=at_node)
         slots.append(slot)
         effects += begun
     doing = Acting(tuple(slots))
@@ -53,6 +58,13 @@ def cut_off(state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFac
         slots.append(Slot(call, fact.signature, None, CUT, CUT, cancelled=cancelled, quiet=True))
     state = replace(state, run=replace(state.current, window=window))
     return closed(state, Acting(tuple(slots)), mail_waits=True)  # unknown, so a look is due
+
+
+def left_out(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
+    """A call that a limit does not let through; it counts as a repeat all the same."""
+    state = replace(state, run=replace(state.current, window=state.current.window.asked(fact.signature)))
+    told = Notify(NoticeType.TOOL, "left_out", f"{call.name}: {LEFT_OUT}", {"tool": call.name})
+    return state, Slot(call, fact.signature, None, LEFT_OUT, digest=LEFT_OUT, quiet=True), (told,)
 
 
 def begin_call(

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, field, replace
 
 from ...protocols.ids import AgentId, RunId
+from ...protocols.limits import Limits
 from .budget import TokenBudget
 from .compaction import Measured
 from .correspondence import Chain, Question, hops_after
@@ -44,6 +45,7 @@ class Run:
         late: Its time is over: a last answer is all it may still do, and that once.
         preset: Which of the agent's presets is asked, from 0.
         questions: What it was asked by mail and has not answered; its end answers them.
+        limit: The most it may spend; None: only the limits above count.
     """
 
     id: RunId
@@ -68,6 +70,7 @@ class Run:
     late: bool = False
     preset: int = 0
     questions: tuple[Question, ...] = ()
+    limit: Limits | None = None
 
     @property
     def node(self) -> str | None:

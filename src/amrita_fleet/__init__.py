@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .protocols.amounts import Amount as Amount
     from .protocols.approval import Approval as Approval
     from .protocols.checkin import AgentStatus as AgentStatus
     from .protocols.errors import AuthRefused as AuthRefused
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from .protocols.errors import QuotaSpent as QuotaSpent
     from .protocols.errors import StreamBroken as StreamBroken
     from .protocols.errors import UndefinedAdapter as UndefinedAdapter
+    from .protocols.limits import Limits as Limits
+    from .protocols.limits import TokenLimit as TokenLimit
     from .protocols.mail import Receipt as Receipt
     from .protocols.mail import ReceiptState as ReceiptState
     from .protocols.mail import Refusal as Refusal
@@ -40,10 +43,10 @@ if TYPE_CHECKING:
     from .protocols.presets import ModelConfig as ModelConfig
     from .protocols.presets import ModelPreset as ModelPreset
     from .protocols.presets import ThinkingConfig as ThinkingConfig
+    from .protocols.prices import Price as Price
     from .protocols.providers.base import Adapter as Adapter
     from .protocols.secret import Secret as Secret
     from .runtime.agent import Agent as Agent
-    from .runtime.agent import TokenLimit as TokenLimit
     from .runtime.agent import create_agent as create_agent
     from .runtime.approvals import Approvals as Approvals
     from .runtime.config import AmritaConfig as AmritaConfig
@@ -100,6 +103,9 @@ if TYPE_CHECKING:
     from .runtime.journal_errors import JournalInvalid as JournalInvalid
     from .runtime.journal_errors import JournalUnavailable as JournalUnavailable
     from .runtime.journal_errors import RecordInvalid as RecordInvalid
+    from .runtime.limit_errors import LimitTooLarge as LimitTooLarge
+    from .runtime.limit_errors import PriceMissing as PriceMissing
+    from .runtime.limit_errors import TeamUnknown as TeamUnknown
     from .runtime.run import Run as Run
     from .runtime.step.budget import TokenBudget as TokenBudget
     from .runtime.step.plan import Node as Node
@@ -142,6 +148,7 @@ __all__ = (
     "AgentRef",
     "AgentStatus",
     "AgentUnknown",
+    "Amount",
     "AmritaConfig",
     "AnswerInvalid",
     "Approval",
@@ -176,6 +183,8 @@ __all__ = (
     "LLMConfig",
     "Limit",
     "LimitReached",
+    "LimitTooLarge",
+    "Limits",
     "MailConfig",
     "McpHttp",
     "McpStdio",
@@ -197,6 +206,8 @@ __all__ = (
     "Plan",
     "PlanInvalid",
     "PresetInvalid",
+    "Price",
+    "PriceMissing",
     "ProviderBusy",
     "ProviderError",
     "ProviderOverloaded",
@@ -233,6 +244,7 @@ __all__ = (
     "SuspensionRefused",
     "SystemUnavailable",
     "TaskInvalid",
+    "TeamUnknown",
     "ThinkingConfig",
     "TokenBudget",
     "TokenLimit",
@@ -262,6 +274,7 @@ __all__ = (
 )
 
 _HOMES = {
+    "protocols.amounts": ("Amount",),
     "protocols.approval": ("Approval",),
     "protocols.checkin": ("AgentStatus",),
     "protocols.errors": (
@@ -280,14 +293,16 @@ _HOMES = {
         "StreamBroken",
         "UndefinedAdapter",
     ),
+    "protocols.limits": ("Limits", "TokenLimit"),
     "protocols.mail": ("Receipt", "ReceiptState", "Refusal"),
     "protocols.messages": ("Message", "Reply", "ToolCall", "ToolResult", "Turn", "Usage"),
     "protocols.notices": ("Notice", "NoticeType"),
     "protocols.outcome": ("Ending", "Limit", "Outcome"),
     "protocols.presets": ("ModelConfig", "ModelPreset", "ThinkingConfig"),
+    "protocols.prices": ("Price",),
     "protocols.providers.base": ("Adapter",),
     "protocols.secret": ("Secret",),
-    "runtime.agent": ("Agent", "TokenLimit", "create_agent"),
+    "runtime.agent": ("Agent", "create_agent"),
     "runtime.approvals": ("Approvals",),
     "runtime.config": (
         "AmritaConfig",
@@ -327,6 +342,7 @@ _HOMES = {
         "Unpicklable",
     ),
     "runtime.journal_errors": ("FleetTaken", "JournalInvalid", "JournalUnavailable", "RecordInvalid"),
+    "runtime.limit_errors": ("LimitTooLarge", "PriceMissing", "TeamUnknown"),
     "runtime.fleet": ("AgentRef", "Fleet"),
     "runtime.hooks": (
         "AddNote",
