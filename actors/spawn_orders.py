@@ -29,13 +29,11 @@ class Ordered(NamedTuple):
 
     Attributes:
         order: Names the order: of a child that is asked for again, there is another one.
-        limit: The most tokens it may spend; None: no limit of its own.
         description: What it is, for the process in which it lives.
     """
 
     order: str
     seat: Seat
-    limit: int | None
     description: Pieces
 
 
@@ -47,7 +45,7 @@ class SpawnOrders:
         self._open: dict[str, tuple[Ordered, asyncio.Future[str]]] = {}
         self._news = asyncio.Event()
 
-    async def carry_out(self, seat: Seat, limit: int | None, description: Pieces) -> None:
+    async def carry_out(self, seat: Seat, description: Pieces) -> None:
         """Wait until the owner has brought a child to life, or has seen that it lives.
 
         Raises:
@@ -55,7 +53,7 @@ class SpawnOrders:
         """
         told: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         order = secrets.token_hex(8)  # no number: another Supervisor, which begins at the first again, may follow
-        self._open[order] = Ordered(order, seat, limit, description), told
+        self._open[order] = Ordered(order, seat, description), told
         self._news.set()
         try:
             async with asyncio.timeout(OWNER_PATIENCE):

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 from itertools import count
 
 from ..runtime.host import Seat
-from ..runtime.supervision.supervisor import Newcomer
 from ..runtime.system import Progress, SpawnOrder, with_children
 from .description import Pieces, packed, pieces
 from .pickling import check_picklable
@@ -39,7 +38,7 @@ class Spawning(Steering, ABC):
         if any(order.agent.spawns is not None for order in orders):
             orders = with_children(orders, await self._rows([]))
         nodes, where = await room(len(orders), self._held)
-        newcomers = [Newcomer(order.name, order.parent, order.limit, order.agent.allowance) for order in orders]
+        newcomers = [order.newcomer for order in orders]
         lives = await self._supervisor.ask(lambda supervisor: supervisor.admit.remote(newcomers, os.getpid()))
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:

@@ -11,7 +11,7 @@ from typing import cast
 
 import ray
 
-from ..protocols.checkin import DEAD, AgentStatus
+from ..protocols.checkin import DEAD, AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
@@ -25,6 +25,7 @@ from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
 from ..runtime.supervision.ownership import check_owner
+from ..runtime.supervision.policy import WatchPolicy
 from ..runtime.supervision.replay import bury_all, perform
 from ..runtime.supervision.spawn_desk import SpawnDesk
 from ..runtime.supervision.state import BEGINNING
@@ -33,10 +34,11 @@ from ..runtime.supervision.supervisor import Newcomer, Supervisor
 from ..runtime.supervision.wait_desk import WaitDesk
 from ..runtime.supervision.wait_watch import WaitWatch
 from ..runtime.supervision.wording import ENDED
-from .agent import AgentActor
+from ..runtime.watchdog import Watchdog, watch_over
 from .channel import CONTROL, RayPost, namespace
 from .journal import RayJournal
 from .link import Charter
+from .reach import RayReach, Watched
 from .reborn import Reborn, myself
 from .replaced import RETRY_PAUSE, give_way
 from .spawn_orders import Ordered, SpawnOrders
@@ -57,13 +59,16 @@ class SupervisorActor(SteeringDesk, Reborn):
     """The whole Supervisor, for systems and people."""
 
     _made: Supervisor | None = None
+    _watchdog: Watchdog | None = None
+    _watching: asyncio.Task[None] | None = None
     _log: JournaledCommands | None = None
     _watch: WaitWatch | None = None
     _children: SpawnDesk | None = None
 
-    def __init__(self, charter: Charter) -> None:
-        """Keep what `open` needs."""
+    def __init__(self, charter: Charter, policy: WatchPolicy | None) -> None:
+        """Keep what `open` needs. `policy`: what the watch does; None: the defaults."""
         super().__init__(charter)
+        self._policy = policy
         self._closed = asyncio.Event()
         self._opening = asyncio.Lock()
         self._orders = SpawnOrders()
@@ -137,8 +142,33 @@ class SupervisorActor(SteeringDesk, Reborn):
             bury_all(made, ENDED)
         self._post, self._log, self._watch = post, commands, WaitWatch(made, RayAgents(post), clock)
         self._children = SpawnDesk(made, self._written)
+        reach = RayReach(post, made.stop, service=self._charter.service)
+        self._watchdog = Watchdog(made, reach, self._notes, clock, self._policy)
         self._made = made  # the last: with it, other groups answer
+        self._watching = watch_over(self._watchdog)
         await self._written()
+
+    def _leave(self, asked: CheckIn) -> Directive:
+        """Answer a check-in, with the watch beside it."""
+        watchdog = self._watchdog
+        if watchdog is None or self._made is None:
+            return super()._leave(asked)
+        if (instead := watchdog.instead(asked)) is not None:
+            return instead
+        directive = super()._leave(asked)
+        watchdog.checked_in(asked, directive)
+        return directive
+
+    def _rows(self) -> tuple[AgentStatus, ...]:
+        """The rows of all agents, each with a note that says why it is so."""
+        rows = super()._rows()
+        return rows if self._watchdog is None else self._watchdog.explained(rows)
+
+    def _settled(self, settlement: Settlement) -> None:
+        """Take what an attempt came to."""
+        super()._settled(settlement)
+        if self._watchdog is not None:
+            self._watchdog.settled(settlement)
 
     async def _commands(self, clock: Clock, *, first: bool) -> JournaledCommands | None:
         """What the journal keeps of the Supervisors before, if there is a journal."""
@@ -159,6 +189,8 @@ class SupervisorActor(SteeringDesk, Reborn):
     async def close(self) -> None:
         """Give up on notes that are still on their way, and write the rest."""
         self._closed.set()
+        if self._watching is not None:
+            self._watching.cancel()
         if self._children is not None:
             await self._children.aclose()
         if self._watch is not None:
@@ -198,7 +230,7 @@ class SupervisorActor(SteeringDesk, Reborn):
     async def _bear(self, asked: SpawnRequest, description: tuple[bytes, ...], life: Incarnation) -> None:
         seat = Seat(asked.name, life, asked.agent)
         if self._charter.bear is None:
-            await self._orders.carry_out(seat, asked.limit, description)
+            await self._orders.carry_out(seat, description)
         else:
             await self._charter.bear(self._charter, myself(), seat, description)
 
@@ -214,7 +246,7 @@ class SupervisorActor(SteeringDesk, Reborn):
     async def _tell_stopped(self, agent: AgentId, reason: str) -> None:
         try:
             async with asyncio.timeout(TELL_PATIENCE):
-                await self._post.ask(agent, lambda handle: cast("type[AgentActor]", handle).stop.remote(reason))
+                await self._post.ask(agent, lambda handle: cast("type[Watched]", handle).stop.remote(reason))
         except (TimeoutError, FleetError) as error:
             log.info("%s was not told that it is stopped: %s", agent, str(error) or "it takes too long")
 

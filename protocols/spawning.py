@@ -5,6 +5,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 from .ids import AgentId, Incarnation
+from .limits import Limits
 
 __all__ = (
     "Allowance",
@@ -45,8 +46,10 @@ class SpawnRequest:
         kind: What the child is, of the kinds that it was given.
         name: What the child is to be called.
         call: Names the tool call that asks, in all the agent's lives: asked for again, it is the same child.
-        limit: The most tokens the child may spend; None: only the fleet's limit counts.
+        limit: The most the child may spend; None: only the limits above it count.
         allowance: What the child may spawn; None: nobody.
+        priced: Each of its presets says what its model costs.
+        unbounded: A provider of its may bill any number of tokens more than it is granted.
     """
 
     agent: AgentId
@@ -54,15 +57,17 @@ class SpawnRequest:
     kind: str
     name: AgentId
     call: str
-    limit: int | None = None
+    limit: Limits | None = None
     allowance: Allowance | None = None
+    priced: bool = False
+    unbounded: bool = False
 
 
 class SpawnCause(StrEnum):
     """Why an agent is not spawned."""
 
     NOT_GRANTED = "not_granted"
-    """Who asks may spawn nobody, or may do nothing more."""
+    """Who asks may spawn nobody, or may do nothing more; or what the kind costs is not known where that is limited."""
     DEPTH = "depth"
     CHILDREN = "children"
     LIVE = "live"
@@ -79,13 +84,13 @@ class Spawned:
     """The child.
 
     Attributes:
-        limit: The most tokens it may spend; None: only the fleet's limit counts.
+        limit: The most it may spend; None: only the limits above it count.
         born: It came to life before, or somebody brings it to life anyway.
     """
 
     agent: AgentId
     incarnation: Incarnation
-    limit: int | None = None
+    limit: Limits | None = None
     born: bool = False
 
 

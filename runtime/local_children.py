@@ -1,21 +1,19 @@
 """The children of agents, in this process: whom they spawn, and whom of those they stop."""
 
-import asyncio
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Mapping
 from functools import partial
-from typing import TypeAlias
 
 from ..protocols.ids import AgentId, Incarnation
 from ..protocols.spawning import SpawnAnswer, SpawnRequest, StopAnswer, StopRequest
-from .agent import Agent, kind_of
+from .agent import kind_of
 from .host import AgentHost, Seat
-from .local_ways import one_owner
+from .local_succession import LocalSuccession
+from .local_ways import LocalPost, one_owner
 from .supervision.spawn_desk import SpawnDesk
 from .supervision.supervisor import Supervisor
+from .system import SpawnOrder
 
 __all__ = ("LocalChildren",)
-
-BringToLife: TypeAlias = Callable[[Seat, Agent], Coroutine[None, None, None]]
 
 
 class LocalChildren:
@@ -25,25 +23,25 @@ class LocalChildren:
         self,
         fleet: str,
         supervisor: Supervisor,
+        post: LocalPost,
         hosts: Mapping[AgentId, AgentHost],
-        described: Mapping[AgentId, Agent],
-        bring_to_life: BringToLife,
+        lives: LocalSuccession,
     ) -> None:
-        """Share the system's tables.
+        """Share the system's parts.
 
         Args:
             fleet: Its name.
             supervisor: Who lets children in.
+            post: Has whoever writes to a child that is being born write again.
             hosts: Those that live.
-            described: What they are.
-            bring_to_life: Has one more live, or leaves nothing of it behind.
+            lives: Begins lives, and knows what the agents are.
         """
         self._fleet = fleet
         self._supervisor = supervisor
         self._desk = SpawnDesk(supervisor, supervisor.log.written)
+        self._post = post
         self._hosts = hosts
-        self._described = described
-        self._bring_to_life = bring_to_life
+        self._lives = lives
 
     async def spawn(self, request: SpawnRequest) -> SpawnAnswer:
         """Have a child come to life; see `Children`."""
@@ -66,6 +64,13 @@ class LocalChildren:
     async def _bear(self, request: SpawnRequest, life: Incarnation) -> None:
         if request.name in self._hosts:  # it is asked for again, and lives
             return
-        kind = kind_of(self._described[request.agent], request.kind)
-        # A task of its own, so that the agent's configuration is that of its tools alone.
-        await asyncio.create_task(self._bring_to_life(Seat(request.name, life, request.agent), kind))
+        kind = kind_of(self._lives.described(request.agent), request.kind)
+        order = SpawnOrder(request.name, kind, request.agent, again=True)
+        self._post.coming.add(request.name)
+        try:
+            await self._lives.begin_first(Seat(request.name, life, request.agent), order)
+        except BaseException:
+            await self._lives.servers.release((request.name, life))
+            raise
+        finally:
+            self._post.coming.discard(request.name)

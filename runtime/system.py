@@ -8,15 +8,19 @@ from typing import Protocol, Self, cast, runtime_checkable
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, RunId
+from ..protocols.limits import Limits
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .agent import Agent
 from .approvals import ApprovalPort
+from .budgets import BudgetPort
 from .control import Controls
 from .draining import Drain
 from .errors import SystemUnavailable
 from .ports import Journal, PostOffice
 from .supervision.account import Account
+from .supervision.commands import Newcomer
+from .supervision.policy import WatchPolicy
 from .suspension import Stand
 
 __all__ = (
@@ -47,15 +51,26 @@ class SpawnOrder:
 
     Attributes:
         parent: Who is told by mail when it ends badly.
-        limit: The most tokens it may spend; None: no limit of its own.
+        limit: A limit of its own.
+        team: Its team; empty: its parent's, if that is in one.
+        again: It is a child of another agent, which the Supervisor knows: its limit and its team are those it has.
         carried: The description's bytes, if it came in them from another process, and goes on in them.
     """
 
     name: AgentId
     agent: Agent
     parent: AgentId | None = None
-    limit: int | None = None
+    limit: Limits | None = None
+    team: str = ""
+    again: bool = False
     carried: tuple[bytes, ...] = ()
+
+    @property
+    def newcomer(self) -> Newcomer:
+        """What is asked of the Supervisor for it."""
+        agent = self.agent
+        bills = agent.priced, agent.unbounded
+        return Newcomer(self.name, self.parent, self.limit, self.team, *bills, agent.allowance, self.again)
 
 
 def with_children(orders: tuple[SpawnOrder, ...], rows: Iterable[AgentStatus]) -> tuple[SpawnOrder, ...]:
@@ -73,7 +88,7 @@ def with_children(orders: tuple[SpawnOrder, ...], rows: Iterable[AgentStatus]) -
         kinds: Mapping[str, Agent] = {} if order.agent.spawns is None else order.agent.spawns.kinds
         for row in fallen:
             if row.parent == order.name and row.kind in kinds and row.agent not in names:
-                every.append(SpawnOrder(row.agent, kinds[row.kind], order.name, row.limit))
+                every.append(SpawnOrder(row.agent, kinds[row.kind], order.name, again=True))
                 names.add(row.agent)
     return tuple(every)
 
@@ -120,10 +135,12 @@ class System(Protocol):
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
         drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
+        budgets: The way to the limits; there once the system is open.
     """
 
     fleet: str
     approvals: ApprovalPort
+    budgets: BudgetPort
     control: Controls
     drain: Drain
 
@@ -168,6 +185,7 @@ class System(Protocol):
         time_limit: float | None,
         said: tuple[str, ...] = (),
         stand: Stand | None = None,
+        limit: Limits | None = None,
     ) -> RunId:
         """Queue a run; its Steps begin when those before it are over.
 
@@ -177,11 +195,13 @@ class System(Protocol):
             time_limit: Seconds it has; None: the agent's own limit.
             said: What the user added to the task.
             stand: Where it shall stand still, from its first point on; whoever asks gets it to go on by the token.
+            limit: The most it may spend; None: only the limits above count.
 
         Raises:
             AgentUnknown: There is no such agent.
             ChannelClosed: It has stopped.
             QueueFull: Too many runs wait.
+            PriceMissing: Its money is limited, and a preset does not say what its model costs.
         """
         ...
 
@@ -241,18 +261,19 @@ class Joined(Protocol):
         ...
 
 
-def load_system(
+def load_system(  # noqa: PLR0913  what a fleet can be told apart by
     kind: str,
     fleet: str,
-    limit: int | None,
+    limit: Limits | None,
     address: str | None,
     journal: Journal | str | Path | None = None,
     *,
     service: bool = False,
+    watch: WatchPolicy | None = None,
 ) -> System:
     """Make a system by its name, loading its module only now, as anyio loads its back ends.
 
-    With `service` the fleet outlives this process.
+    With `service` the fleet outlives this process. `watch`: what is done about agents that hang or loop.
 
     Raises:
         SystemUnavailable: There is no such system, it can be no service, or it cannot have this journal.
@@ -266,8 +287,8 @@ def load_system(
         raise SystemUnavailable(system=kind, reason="its fleet lives in this process and cannot outlive it.")
     module = import_module(SYSTEMS[kind])
     if service:
-        return cast("System", module.open_system(fleet, limit, address, journal, service=True))
-    return cast("System", module.open_system(fleet, limit, address, journal))
+        return cast("System", module.open_system(fleet, limit, address, journal, watch, service=True))
+    return cast("System", module.open_system(fleet, limit, address, journal, watch))
 
 
 def join_system(fleet: str, address: str | None) -> System:

@@ -11,8 +11,11 @@ from .commands import (
     AdmitUser,
     Begin,
     Bury,
+    ChangeLimit,
     Check,
     Command,
+    FormTeams,
+    GrantNoMore,
     PauseAgents,
     Settle,
     Spawn,
@@ -44,14 +47,8 @@ def perform(supervisor: Supervisor, command: Command) -> None:
                 supervisor.settle(settlement)
             case Tell(status=status, notices=notices):
                 supervisor.report(status, notices)
-            case StopAgents(agents=agents, reason=reason):
-                supervisor.stop(agents, reason)
-            case StopChild(request=request):
-                supervisor.stop_child(request)
-            case PauseAgents(agents=agents, reason=reason):
-                supervisor.pause(agents, reason)
-            case _ as unknown:
-                assert_never(unknown)
+            case _:
+                steer(supervisor, command)
 
 
 def admit(supervisor: Supervisor, command: Begin | Admit | Spawn | AdmitUser | Bury) -> None:
@@ -67,5 +64,26 @@ def admit(supervisor: Supervisor, command: Begin | Admit | Spawn | AdmitUser | B
             supervisor.admit(USER, None, None, 0)
         case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
             supervisor.died(agent, incarnation, reason, restart=restart)
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def steer(
+    supervisor: Supervisor, command: StopAgents | StopChild | PauseAgents | FormTeams | ChangeLimit | GrantNoMore
+) -> None:
+    """Ask for what a person asked, or an agent of those below it."""
+    match command:
+        case StopAgents(agents=agents, reason=reason):
+            supervisor.stop(agents, reason)
+        case StopChild(request=request):
+            supervisor.stop_child(request)
+        case PauseAgents(agents=agents, reason=reason):
+            supervisor.pause(agents, reason)
+        case FormTeams(teams=teams):
+            supervisor.form_teams(teams)
+        case ChangeLimit(of=of, limit=limit):
+            supervisor.limit(of, limit)
+        case GrantNoMore(of=of):
+            supervisor.grant_no_more(of)
         case _ as unknown:
             assert_never(unknown)

@@ -37,17 +37,19 @@ class Purse(NamedTuple):
 class Household:
     """Who was spawned by whom, and what that may cost, at one moment."""
 
-    def __init__(self, members: Iterable[Member], account: Callable[[AgentId], Account], fleet: Account) -> None:
+    def __init__(
+        self, members: Iterable[Member], account: Callable[[AgentId], Account], above: Iterable[Account]
+    ) -> None:
         """Look at a fleet.
 
         Args:
             members: All of them.
             account: Gives an agent's account.
-            fleet: The account above all.
+            above: The accounts in which the spawner's stands, and in which its child's will: the fleet's, its team's.
         """
         self._members = {member.agent: member for member in members}
         self._account = account
-        self._fleet = fleet
+        self._above = tuple(above)
         self._children: defaultdict[AgentId, list[Member]] = defaultdict(list)
         for member in self._members.values():
             if member.kind and member.parent is not None:
@@ -83,9 +85,9 @@ class Household:
     def cost(self, member: Member) -> int:
         """The most tokens that it can come to, as far as it has a limit, or has come to if it may do nothing more."""
         account = self._account(member.agent)
-        held = account.spent + account.reserved
+        held, limit = account.spent.tokens + account.reserved.tokens, tokens_of(account)
         acts = member.lives and member.stopped is None
-        return max(held, member.limit) if acts and member.limit is not None else held
+        return max(held, limit) if acts and limit is not None else held
 
     def purses(self, agent: AgentId) -> Iterator[Purse]:
         """The limits that one more child of an agent must fit in."""
@@ -93,18 +95,30 @@ class Household:
             below = sum(map(self.cost, self.below(member.agent)))
             if member.allowance is not None and member.allowance.tokens is not None:
                 yield Purse(f"all below {member.agent} may spend together", member.allowance.tokens - below)
-            if member.limit is not None:
-                yield Purse(f"{member.agent} may spend", self._account(member.agent).room(last_answer=False) - below)
-        if self._fleet.limit is not None:
-            yield Purse("the fleet may spend", self._fleet.room(last_answer=False) - self._promised())
+            account = self._account(member.agent)
+            if tokens_of(account) is not None:
+                yield Purse(f"{member.agent} may spend", account.room(last_answer=False).tokens - below)
+        for account in self._above:
+            if tokens_of(account) is not None:
+                left = account.room(last_answer=False).tokens - self._promised(account)
+                yield Purse(f"the {account.level} {account.name} may spend", left)
 
-    def _promised(self) -> int:
-        """Tokens that living agents, which others have spawned, may still spend beside what is booked already."""
+    def _promised(self, above: Account) -> int:
+        """Tokens that living agents, which others have spawned, may still spend of an account beside what is booked.
+
+        What is carved for one is booked already.
+        """
         promised = 0
         for member in (child for children in self._children.values() for child in children):
             account = self._account(member.agent)
-            promised += self.cost(member) - account.spent - account.reserved
+            if account.path[: len(above.path)] == above.path and not account.is_carved:
+                promised += self.cost(member) - account.spent.tokens - account.reserved.tokens
         return promised
+
+
+def tokens_of(account: Account) -> int | None:
+    """The most tokens that may be spent from an account; None: any number, as far as it says."""
+    return None if account.limit is None else account.limit.tokens
 
 
 def refusal(request: SpawnRequest, household: Household) -> SpawnRefusal | None:
@@ -169,13 +183,14 @@ def instead(living: list[Member], *, stop: bool = False) -> str:
 def too_dear(request: SpawnRequest, household: Household) -> SpawnRefusal | None:
     """Why the child could cost more than is left."""
     purse = min(household.purses(request.agent), key=lambda purse: purse.left, default=None)
-    if purse is None or (request.limit is not None and request.limit <= purse.left):
+    wanted = None if request.limit is None else request.limit.tokens
+    if purse is None or (wanted is not None and wanted <= purse.left):
         return None
     left = f"{max(0, purse.left):,} tokens are left of what {purse.whose}, beside what is promised to living agents"
     if purse.left < 1:
         why = f"{left}. Do the work yourself, or end one that you no longer need with stop_agent."
-    elif request.limit is None:
+    elif wanted is None:
         why = f"A {request.kind} has no token limit of its own, and {left}. Say how many it may spend with tokens."
     else:
-        why = f"{request.name} might spend {request.limit:,} tokens, and {left}. Ask for no more with tokens."
+        why = f"{request.name} might spend {wanted:,} tokens, and {left}. Ask for no more with tokens."
     return SpawnRefusal(SpawnCause.TOKENS, why)

@@ -5,11 +5,13 @@ The child gets the task as a question, so that the text with which it ends its r
 """
 
 from collections.abc import Mapping
+from dataclasses import replace
 from difflib import get_close_matches
 from typing import NamedTuple
 
 from ...protocols.errors import FleetError
 from ...protocols.ids import AgentId
+from ...protocols.limits import Limits
 from ...protocols.mail import BODY_LIMIT, Kind
 from ...protocols.messages import Json
 from ...protocols.spawning import Allowance, SpawnRefusal, SpawnRequest, StopRequest
@@ -31,13 +33,24 @@ class KindOffer(NamedTuple):
 
     Attributes:
         about: What it is for, in one line.
-        limit: The most tokens one of them may spend; None: as many as are left, but then each has to be asked for.
+        limit: The most one of them may spend; None: the kind has no limit of its own.
         allowance: What one of them may spawn; None: nobody.
+        priced: Each of its presets says what its model costs.
+        unbounded: A provider of its may bill any number of tokens more than it is granted.
     """
 
     about: str
-    limit: int | None = None
+    limit: Limits | None = None
     allowance: Allowance | None = None
+    priced: bool = False
+    unbounded: bool = False
+
+    def limited(self, tokens: int | None) -> Limits | None:
+        """What one of them may spend if it is asked for with so many tokens, or with none in particular."""
+        if self.limit is None:
+            return None if tokens is None else Limits(tokens=tokens)
+        most = [each for each in (self.limit.tokens, tokens) if each is not None]
+        return replace(self.limit.plain, tokens=min(most, default=None))
 
 
 def spawning_tools(offers: Mapping[str, KindOffer], children: Children | None) -> tuple[Tool, ...]:
@@ -107,15 +120,16 @@ class SpawnAgent:
             return ToolOutput.failure(f"There is no kind {kind!r}. Choose one of: {', '.join(near)}.")
         if flaw := flaw_of(task, tokens):
             return ToolOutput.failure(f"Nothing was spawned: {flaw}.")
-        limits = [limit for limit in (offer.limit, tokens) if limit is not None]
         request = SpawnRequest(
             agent=context.agent,
             incarnation=context.incarnation,
             kind=kind,
             name=AgentId(name),
             call=f"{context.run}.{context.call}",
-            limit=min(limits, default=None),
+            limit=offer.limited(tokens),
             allowance=offer.allowance,
+            priced=offer.priced,
+            unbounded=offer.unbounded,
         )
         try:
             answer = await self._children.spawn(request)
@@ -128,7 +142,7 @@ class SpawnAgent:
         if given.failed:
             why = given.content.removeprefix("ERROR: ")
             return ToolOutput.failure(f"{name} was spawned, but has not got its task. {why}")
-        cost = "" if answer.limit is None else f" It may spend {answer.limit:,} tokens."
+        cost = "" if answer.limit is None else f" It may spend {answer.limit}."
         comes = f"Its answer comes as a message from {name}: go on, or wait for it with wait_for_messages."
         return ToolOutput(f"Spawned {name} ({kind}), which works on its task.{cost} {comes}")
 

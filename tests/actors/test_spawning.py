@@ -175,7 +175,7 @@ async def test_an_owner_that_says_nothing_in_time_has_its_late_child_ended(monke
     service = SpawnService(orders.fresh, said, bear, end)
     service.start()
     with pytest.raises(NotBorn, match="the process that owns the fleet has not answered in"):
-        await orders.carry_out(SEAT, None, ())
+        await orders.carry_out(SEAT, ())
     silent.set()
     assert await ended.get() == SEAT
     await service.aclose()
@@ -183,11 +183,11 @@ async def test_an_owner_that_says_nothing_in_time_has_its_late_child_ended(monke
 
 async def test_an_order_whose_answer_was_lost_is_given_again_and_one_that_is_known_is_not() -> None:
     orders = SpawnOrders()
-    ordering = asyncio.create_task(orders.carry_out(SEAT, None, ()))
+    ordering = asyncio.create_task(orders.carry_out(SEAT, ()))
     ((first,), (again,)) = [await orders.fresh([]), await orders.fresh([])]
     assert (first, first.seat) == (again, SEAT)
     waiting = asyncio.create_task(orders.fresh([first.order]))
-    ordering_other = asyncio.create_task(orders.carry_out(OTHER, None, ()))
+    ordering_other = asyncio.create_task(orders.carry_out(OTHER, ()))
     (other,) = await waiting
     assert other.seat == OTHER
     assert orders.ended(first.order, "")
@@ -217,11 +217,11 @@ async def test_a_child_that_is_asked_for_again_is_a_new_order_which_waits_for_th
 
     service = SpawnService(orders.fresh, said, bear, end)
     service.start()
-    first = asyncio.create_task(orders.carry_out(SEAT, None, ()))
+    first = asyncio.create_task(orders.carry_out(SEAT, ()))
     await begun.wait()
-    again = asyncio.create_task(orders.carry_out(SEAT, None, ()))
+    again = asyncio.create_task(orders.carry_out(SEAT, ()))
     go.set()
     await asyncio.gather(first, again)
-    await orders.carry_out(SEAT, None, ())
+    await orders.carry_out(SEAT, ())
     await service.aclose()
     assert at_once == [False, False, False]

@@ -4,7 +4,7 @@ import pickle
 
 import pytest
 
-from amrita_fleet import Agent, AmritaConfig, MailConfig, PresetInvalid, SpawnPolicy, create_agent
+from amrita_fleet import Agent, AmritaConfig, MailConfig, PresetInvalid, SpawnPolicy, TokenLimit, create_agent
 from amrita_fleet.protocols.providers.scripted import say, scripted
 from amrita_fleet.protocols.spawning import Allowance
 from amrita_fleet.runtime.agent import kind_of
@@ -27,7 +27,7 @@ def test_a_kind_is_offered_by_its_description_or_else_by_how_its_instructions_be
     described = create_agent(preset=MODEL, description="counts words", instructions="You count.")
     wordy = create_agent(preset=MODEL, instructions="You count. " * 100)
     policy = SpawnPolicy(kinds={"reader": READER, "counter": described, "wordy": wordy})
-    assert policy.offers["reader"] == KindOffer("You read files.", 500)
+    assert policy.offers["reader"] == KindOffer("You read files.", TokenLimit(tokens=500))
     assert policy.offers["counter"] == KindOffer("counts words")
     assert policy.offers["wordy"].about.endswith("...")
     assert len(policy.offers["wordy"].about) <= 200

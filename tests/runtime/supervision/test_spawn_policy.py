@@ -10,6 +10,7 @@ from hypothesis.stateful import RuleBasedStateMachine, invariant, rule
 
 from amrita_fleet.protocols.checkin import DEAD, AgentStatus, CheckIn, Proceed, Settlement
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.spawning import (
     Allowance,
@@ -21,7 +22,7 @@ from amrita_fleet.protocols.spawning import (
     StopAnswer,
     StopRequest,
 )
-from amrita_fleet.runtime.supervision.commands import Newcomer
+from amrita_fleet.runtime.supervision.commands import Newcomer, Team
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 LEAD, KID, CUB = map(AgentId, ("lead", "kid", "cub"))
@@ -30,15 +31,24 @@ POOL = 20
 """One part in so many of a limit is kept for last answers."""
 
 
+def limit_of(tokens: int | None) -> Limits | None:
+    return None if tokens is None else Limits(tokens=tokens)
+
+
+def newcomer(agent: AgentId, limit: int | None, allowance: Allowance | None) -> Newcomer:
+    """An agent that a person spawns."""
+    return Newcomer(agent, None, limit_of(limit), allowance=allowance)
+
+
 class Family:
     """A Supervisor, and those who spawn before it."""
 
     def __init__(self, allowance: Allowance | None, limit: int | None = None, fleet: int | None = None) -> None:
         self.notes: list[tuple[AgentId, str]] = []
         self.supervisor = Supervisor(
-            fleet="f", limit=fleet, now=lambda: 0.0, post=lambda agent, text: self.notes.append((agent, text))
+            fleet="f", limit=limit_of(fleet), now=lambda: 0.0, post=lambda agent, text: self.notes.append((agent, text))
         )
-        self.supervisor.admit_all([Newcomer(LEAD, None, limit, allowance)], 1)
+        self.supervisor.admit_all([newcomer(LEAD, limit, allowance)], 1)
 
     def spawn(
         self,
@@ -48,7 +58,7 @@ class Family:
         allowance: Allowance | None = None,
         call: str = "",
     ) -> SpawnAnswer:
-        request = SpawnRequest(by, FIRST, "kind", AgentId(name), call or f"{by}.1.1.{name}", limit, allowance)
+        request = SpawnRequest(by, FIRST, "kind", AgentId(name), call or f"{by}.1.1.{name}", limit_of(limit), allowance)
         return self.supervisor.spawn(request, 1)
 
     def told(self, name: str, life: int = 1) -> None:
@@ -77,7 +87,7 @@ def test_who_was_granted_nothing_spawns_nobody() -> None:
 
 def test_a_child_is_admitted_under_its_spawner_and_the_fleet_is_told() -> None:
     family = Family(Allowance())
-    assert family.spawn("kid", limit=500) == Spawned(KID, FIRST, 500)
+    assert family.spawn("kid", limit=500) == Spawned(KID, FIRST, Limits(tokens=500))
     row = family.supervisor.find(KID)
     assert (row.parent, row.kind, row.limit) == (LEAD, "kind", 500)
     assert family.supervisor.feed.read(-1, 1)[0].text == "joined the fleet, spawned by lead as kind"
@@ -186,11 +196,45 @@ def test_a_child_must_fit_what_is_left_of_its_spawners_own_limit() -> None:
 
 def test_a_child_must_fit_what_is_left_of_the_fleets_limit_beside_the_children_of_others() -> None:
     family = Family(Allowance(), fleet=1_000)
-    family.supervisor.admit_all([Newcomer(AgentId("other"), None, None, Allowance())], 1)
+    family.supervisor.admit_all([newcomer(AgentId("other"), None, Allowance())], 1)
     family.spawn("kid", limit=600)
     family.spend("kid", 100)
     assert why(family.spawn("cub", by=AgentId("other"), limit=351))[1].startswith("cub might spend 351 tokens, and 350")
     assert isinstance(family.spawn("cub", by=AgentId("other"), limit=350), Spawned)
+
+
+def test_a_child_is_of_its_spawners_team_and_must_fit_what_is_left_of_that() -> None:
+    family = Family(None)
+    supervisor = family.supervisor
+    supervisor.form_teams([Team("research", Limits(tokens=1_000))])
+    for name in ("ana", "bob"):
+        supervisor.admit_all([Newcomer(AgentId(name), team="research", allowance=Allowance())], 1)
+    assert isinstance(family.spawn("kid", by=AgentId("ana"), limit=600), Spawned)
+    cause, text = why(family.spawn("cub", by=AgentId("bob"), limit=351))
+    assert cause is SpawnCause.TOKENS
+    assert "350 tokens are left of what the team research may spend" in text
+    assert isinstance(family.spawn("cub", by=AgentId("bob"), limit=350), Spawned)
+    family.spend("kid", 100)
+    spent = {account.name: account.spent.tokens for account in supervisor.accounts()}
+    assert (spent["research"], spent["kid"], spent["ana"]) == (100, 100, 0)
+
+
+def test_what_is_carved_for_a_child_is_counted_once() -> None:
+    family = Family(Allowance(), fleet=1_000)
+    carved = Limits(tokens=500, carved=True)
+    assert isinstance(family.supervisor.spawn(SpawnRequest(LEAD, FIRST, "kind", KID, "a", carved), 1), Spawned)
+    assert isinstance(family.spawn("cub", limit=450), Spawned)
+    assert why(family.spawn("pup", limit=1))[0] is SpawnCause.TOKENS
+
+
+def test_a_child_whose_cost_nobody_knows_is_refused_where_money_is_limited() -> None:
+    family = Family(Allowance())
+    family.supervisor.begin("owner", Limits(dollars=1))
+    cause, text = why(family.spawn("kid", limit=100))
+    assert (cause, "kid" in text) == (SpawnCause.NOT_GRANTED, True)
+    assert [row.agent for row in family.supervisor.statuses()] == ["lead"]
+    priced = SpawnRequest(LEAD, FIRST, "kind", KID, "a", Limits(tokens=100), priced=True)
+    assert isinstance(family.supervisor.spawn(priced, 1), Spawned)
 
 
 def test_without_any_limit_nobody_needs_one() -> None:
@@ -199,7 +243,7 @@ def test_without_any_limit_nobody_needs_one() -> None:
 
 def test_whom_a_person_spawned_counts_for_nobody_and_begins_a_line_of_its_own() -> None:
     family = Family(Allowance(depth=1, live=1, children=1))
-    family.supervisor.admit_all([Newcomer(KID, LEAD, None, Allowance())], 1)
+    family.supervisor.admit_all([Newcomer(KID, LEAD, allowance=Allowance())], 1)
     assert isinstance(family.spawn("cub", by=KID), Spawned)
     assert isinstance(family.spawn("pup"), Spawned)
 
@@ -269,7 +313,7 @@ class Generations(RuleBasedStateMachine):
         super().__init__()
         root, other = Allowance(depth=3, children=2, live=3), Allowance(depth=1, children=9, live=9, tokens=150)
         self.family = Family(root, limit=100, fleet=220)
-        self.family.supervisor.admit_all([Newcomer(OTHER, None, None, other)], 1)
+        self.family.supervisor.admit_all([newcomer(OTHER, None, other)], 1)
         self.allowed: dict[AgentId, Allowance | None] = {LEAD: root, OTHER: other}
         self.parent: dict[AgentId, AgentId] = {}
         self.born: set[AgentId] = set()
@@ -327,11 +371,11 @@ class Generations(RuleBasedStateMachine):
         above = name
         while above in self.parent:
             above = self.parent[above]
-            held = accounts[above].spent + sum(self.cost(rows[each]) for each, _ in self.below(above))
+            held = accounts[above].spent.tokens + sum(self.cost(rows[each]) for each, _ in self.below(above))
             limit = accounts[above].limit
-            assert limit is None or held <= limit - limit // POOL
+            assert limit is None or held <= (limit.tokens or 0) - (limit.tokens or 0) // POOL
         promised = sum(self.cost(rows[each]) - rows[each].tokens for each in self.parent)
-        assert accounts["f"].spent + promised <= 220 - 220 // POOL
+        assert accounts["f"].spent.tokens + promised <= 220 - 220 // POOL
 
     @invariant()
     def no_limit_is_passed(self) -> None:

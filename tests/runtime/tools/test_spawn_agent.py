@@ -8,6 +8,7 @@ import pytest
 from amrita_fleet import SystemUnavailable
 from amrita_fleet.protocols.checkin import AgentStatus
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.mail import BODY_LIMIT, Kind, Receipt, ReceiptState, Refusal
 from amrita_fleet.protocols.spawning import (
     Allowance,
@@ -28,8 +29,9 @@ pytestmark = pytest.mark.anyio
 
 KID, FIRST = AgentId("kid"), Incarnation(1)
 OFFERS = {
-    "reader": KindOffer("reads files", 20_000, Allowance(children=2)),
+    "reader": KindOffer("reads files", Limits(tokens=20_000, dollars=2), Allowance(children=2), priced=True),
     "writer": KindOffer(""),
+    "payer": KindOffer("", Limits(dollars=1)),
 }
 
 
@@ -37,7 +39,7 @@ OFFERS = {
 class Household:
     """The ports `Children` and `Channel`: whoever is spawned takes its task, unless the test says otherwise."""
 
-    answer: SpawnAnswer = field(default_factory=lambda: Spawned(KID, FIRST, 20_000))
+    answer: SpawnAnswer = field(default_factory=lambda: Spawned(KID, FIRST, Limits(tokens=20_000)))
     stopped: StopAnswer = field(default_factory=StopAnswer)
     refusal: Refusal | None = None
     away: bool = False
@@ -87,12 +89,12 @@ class Household:
 
 async def test_the_model_is_told_which_kinds_there_are_and_what_each_is_for() -> None:
     spawn, stop = spawning_tools(OFFERS, Household())
-    assert spawn.description.endswith("Kinds: reader: reads files; writer")
+    assert spawn.description.endswith("Kinds: reader: reads files; writer; payer")
     properties = spawn.schema.parameters["properties"]
     assert isinstance(properties, dict)
     assert properties["kind"] == {
         "type": "string",
-        "enum": ["reader", "writer"],
+        "enum": ["reader", "writer", "payer"],
         "description": "Which kind of agent.",
     }
     assert (spawn.schema.parameters["required"], stop.schema.parameters["required"]) == (
@@ -109,17 +111,37 @@ async def test_a_child_gets_its_task_as_a_question_under_the_calls_own_id() -> N
         "kid: go on, or wait for it with wait_for_messages."
     )
     assert household.asked == [
-        SpawnRequest(AgentId("lead"), FIRST, "reader", KID, "lead.1.1.7", 20_000, Allowance(children=2))
+        SpawnRequest(
+            AgentId("lead"),
+            FIRST,
+            "reader",
+            KID,
+            "lead.1.1.7",
+            Limits(tokens=20_000, dollars=2),
+            Allowance(children=2),
+            priced=True,
+        )
     ]
     assert household.sent == [("kid", "Read a.txt.", "lead.1.1.7.kid", Kind.QUESTION)]
 
 
 @pytest.mark.parametrize(
-    ("kind", "tokens", "limit"), [("reader", 5_000, 5_000), ("reader", 50_000, 20_000), ("writer", 700, 700)]
+    ("kind", "tokens", "limit"),
+    [
+        ("reader", 5_000, Limits(tokens=5_000, dollars=2)),
+        ("reader", 50_000, Limits(tokens=20_000, dollars=2)),
+        ("writer", 700, Limits(tokens=700)),
+        ("writer", None, None),
+        ("payer", None, Limits(dollars=1)),
+        ("payer", 700, Limits(tokens=700, dollars=1)),
+    ],
 )
-async def test_a_child_may_spend_what_is_asked_for_up_to_what_its_kind_may(kind: str, tokens: int, limit: int) -> None:
+async def test_a_child_may_spend_what_is_asked_for_up_to_what_its_kind_may(
+    kind: str, tokens: int | None, limit: Limits | None
+) -> None:
     household = Household()
-    await household.spawning(kind=kind, tokens=tokens)
+    more: dict[str, object] = {} if tokens is None else {"tokens": tokens}
+    await household.call("spawn_agent", kind=kind, name="kid", task="Read a.txt.", **more)
     assert household.asked[0].limit == limit
 
 
@@ -127,7 +149,7 @@ async def test_a_child_may_spend_what_is_asked_for_up_to_what_its_kind_may(kind:
     ("arguments", "said"),
     [
         ({"kind": "reeder"}, "ERROR: There is no kind 'reeder'. Choose one of: reader."),
-        ({"kind": "clown"}, "ERROR: There is no kind 'clown'. Choose one of: reader, writer."),
+        ({"kind": "clown"}, "ERROR: There is no kind 'clown'. Choose one of: reader, writer, payer."),
         ({"task": " "}, "ERROR: Nothing was spawned: its task is blank."),
         ({"tokens": 0}, "ERROR: Nothing was spawned: tokens must be at least 1, not 0."),
         (
