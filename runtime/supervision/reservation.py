@@ -138,4 +138,4 @@ class Reservation:
         if not calls and self.certainty <= Certainty.UNKNOWN:  # reserved by a version that counted tokens alone
             calls = spent.model_calls
         tools = spent.tool_calls if self.tools is None else held.tool_calls
-        return replace(held, model_calls=calls, tool_calls=tools)
+        return Amount(held.tokens, held.nanodollars, calls, tools)
