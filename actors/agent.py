@@ -8,6 +8,7 @@ import ray
 
 from ..protocols.codec import encode
 from ..protocols.ids import RunId
+from ..protocols.limits import Limits
 from ..runtime.agent import Agent
 from ..runtime.config import set_config
 from ..runtime.containment import contained
@@ -20,6 +21,7 @@ from ..runtime.tools.tool import Tool
 from .approvals import ApprovalHolder
 from .channel import CONTROL
 from .control import Controlled
+from .reach import Watched
 from .reborn import Reborn, end_for_good
 from .replaced import RETRY_PAUSE
 from .ties import Ties
@@ -31,7 +33,7 @@ __all__ = ("AgentActor",)
 log = logging.getLogger(__name__)
 
 
-class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
+class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Reborn):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.
@@ -49,7 +51,6 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
         self._closed = asyncio.Event()
         self._opening = asyncio.Lock()
         self._draining = False
-        self._stopped = ""
         self._born(service=ties.service)
 
     async def _again(self) -> None:
@@ -106,9 +107,11 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
         return await served_tools(RayToolServers(servers), holder, self._agent.servers, self._agent.tools)
 
     @ray.method
-    async def start(self, task: str, time_limit: float | None, said: list[str], stand: Stand | None) -> RunId:
+    async def start(
+        self, task: str, time_limit: float | None, said: list[str], stand: Stand | None, limit: Limits | None
+    ) -> RunId:
         """Queue a run; `time_limit` in seconds, `said` is what the user added to the task, `stand` where it stands."""
-        return await self._living.start(task, time_limit, tuple(said), stand)
+        return await self._living.start(task, time_limit, tuple(said), stand, limit)
 
     @ray.method
     async def outcome(self, run: RunId) -> bytes:
@@ -116,19 +119,8 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
         return encode(await self._living.outcome(run))
 
     @ray.method(concurrency_group=CONTROL)
-    async def status(self) -> bytes:
-        """How it is now: an `AgentStatus`."""
-        return encode(self._living.status())
-
-    @ray.method(concurrency_group=CONTROL)
     async def ping(self) -> None:
         """Answer: the process lives, whatever its work loop does."""
-
-    @ray.method(concurrency_group=CONTROL)
-    async def stop(self, reason: str) -> None:
-        """Stop for good; one that does not live yet will be stopped when it does, and cannot say so now."""
-        self._stopped = reason
-        self._living.stop(reason)
 
     @ray.method(concurrency_group=CONTROL)
     async def pause(self, reason: str | None) -> None:

@@ -84,6 +84,11 @@ class Inbox:
         with self._lock:
             return self._mailbox.close(refusal)
 
+    def reopen(self) -> None:
+        """Take mail again. What was refused or became a dead letter stays so."""
+        with self._lock:
+            self._mailbox.closed = None
+
     def counts(self) -> tuple[int, int]:
         """Messages waiting, and messages consumed so far."""
         with self._lock:

@@ -96,6 +96,7 @@ class Mailbox:
         owner: Whose mail it is.
         accepted: Messages stored so far.
         consumed: Messages consumed so far.
+        closed: Why all further mail is refused; None: it is not.
     """
 
     def __init__(self, owner: AgentId, *, messages: int = 1024, size: int = 8 * 1024 * 1024) -> None:
@@ -114,10 +115,10 @@ class Mailbox:
         self.owner = owner
         self.accepted = 0
         self.consumed = 0
+        self.closed: Refusal | None = None
         self._messages = messages
         self._size = size
         self._bytes = 0
-        self._closed: Refusal | None = None
         self._waiting: dict[MessageId, Envelope] = {}
         self._fates: OrderedDict[MessageId, Fate] = OrderedDict()
         self._heard: OrderedDict[tuple[AgentId, int], Heard] = OrderedDict()
@@ -230,13 +231,13 @@ class Mailbox:
         self.consumed += end.state is ReceiptState.CONSUMED
 
     def close(self, refusal: Refusal) -> tuple[Envelope, ...]:
-        """Refuse all further mail with `refusal`, for good; a mailbox closed before keeps its reason.
+        """Refuse all further mail with `refusal` until it is opened again; a mailbox closed before keeps its reason.
 
         Returns:
             The dead letters: what peers sent and nobody consumed. The runtime's notes end with the mailbox, but are
             never dead letters.
         """
-        self._closed = self._closed or refusal
+        self.closed = self.closed or refusal
         ended = tuple(self._waiting.values())
         for envelope in ended:
             self._end(envelope.id, Fate(ReceiptState.DEAD, refusal))
@@ -263,8 +264,8 @@ class Mailbox:
 
     def _judge_new(self, envelope: Envelope, heard: Heard, now: float) -> Verdict:
         """Store a message that did not come before, or say why not."""
-        if self._closed:
-            return self._closed  # asked again, the answer is the same: nothing need be remembered
+        if self.closed:
+            return self.closed  # asked again, the answer is the same: nothing need be remembered
         attempt = envelope.incarnation, envelope.attempt
         if attempt <= heard.full:
             return Refusal.FULL

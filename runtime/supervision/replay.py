@@ -11,8 +11,11 @@ from .commands import (
     AdmitUser,
     Begin,
     Bury,
+    ChangeLimit,
     Check,
     Command,
+    FormTeams,
+    GrantNoMore,
     PauseAgents,
     Settle,
     StopAgents,
@@ -48,9 +51,22 @@ def perform(supervisor: Supervisor, command: Command) -> None:
                 supervisor.settle(settlement)
             case Tell(status=status, notices=notices):
                 supervisor.report(status, notices)
-            case StopAgents(agents=agents, reason=reason):
-                supervisor.stop(agents, reason)
-            case PauseAgents(agents=agents, reason=reason):
-                supervisor.pause(agents, reason)
-            case _ as unknown:
-                assert_never(unknown)
+            case _:
+                steer(supervisor, command)
+
+
+def steer(supervisor: Supervisor, command: StopAgents | PauseAgents | FormTeams | ChangeLimit | GrantNoMore) -> None:
+    """Ask for what a person asked."""
+    match command:
+        case StopAgents(agents=agents, reason=reason):
+            supervisor.stop(agents, reason)
+        case PauseAgents(agents=agents, reason=reason):
+            supervisor.pause(agents, reason)
+        case FormTeams(teams=teams):
+            supervisor.form_teams(teams)
+        case ChangeLimit(of=of, limit=limit):
+            supervisor.limit(of, limit)
+        case GrantNoMore(of=of):
+            supervisor.grant_no_more(of)
+        case _ as unknown:
+            assert_never(unknown)

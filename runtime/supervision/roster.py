@@ -12,8 +12,10 @@ from difflib import get_close_matches
 
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
+from ...protocols.limits import Limits
 from ...protocols.notices import Notice
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
+from .account import Account, Path
 
 __all__ = ("Member", "Roster", "RosterState", "check_name", "is_restarting")
 
@@ -45,7 +47,7 @@ class Member:
 
     Attributes:
         incarnation: The number of that life.
-        limit: The agent's own token limit; None: none.
+        limit: The agent's own limit as it was spawned with; None: none.
         pid: The process it was admitted from, which counts until it says where it lives.
         status: What it reported last; `phase`, `since` and `note` are the Supervisor's once it is stopped or dead.
         dead: Why this life ended; None while it lives.
@@ -53,12 +55,16 @@ class Member:
         paused: Why it has to stay where it is; None while it has not.
         restarts: This life is over, and the next one is about to begin.
         told: The highest number among the notices that this life has told.
+        team: The team it belongs to; empty: none.
+        priced: Each of its presets says what its model costs.
+        unbounded: A provider of its may bill any number of tokens more than it is granted.
+        short: The account that lacked what it needed, while it is paused for that; empty: it is not.
     """
 
     agent: AgentId
     incarnation: Incarnation
     parent: AgentId | None
-    limit: int | None
+    limit: Limits | None
     pid: int
     status: AgentStatus
     dead: str | None = None
@@ -66,6 +72,10 @@ class Member:
     paused: str | None = None
     restarts: bool = False
     told: int = 0
+    team: str = ""
+    priced: bool = False
+    unbounded: bool = False
+    short: Path = ()
 
     @property
     def active(self) -> bool:
@@ -85,16 +95,18 @@ class Member:
         """Those that this life has not told before; one without a number always is."""
         return tuple(notice for notice in notices if notice.number == 0 or notice.number > self.told)
 
-    def row(self, tokens: int) -> AgentStatus:
-        """Its row in the fleet's table, `tokens` being what it has spent."""
+    def row(self, account: Account) -> AgentStatus:
+        """Its row in the fleet's table."""
         return replace(
             self.status,
             agent=self.agent,
             incarnation=self.incarnation,
             parent=self.parent,
             pid=self.status.pid or self.pid,
-            limit=self.limit,
-            tokens=tokens,
+            limit=None if account.limit is None else account.limit.tokens,
+            limits=account.limit,
+            tokens=account.spent.tokens,
+            spent=account.spent,
         )
 
 
@@ -115,65 +127,12 @@ class RosterState:
 NOBODY = RosterState()
 
 
-class Roster:
-    """The members of one fleet. A person (`USER`) is none.
+class Members:
+    """Whom there is to look up. A person (`USER`) is none."""
 
-    Attributes:
-        stopped: Why the whole fleet is stopped, those to come included; None while it is not.
-    """
-
-    def __init__(self, state: RosterState = NOBODY) -> None:
-        """Begin with nobody, or go on with another roster."""
-        self._members = {member.agent: member for member in state.members}
-        self.stopped = state.stopped
-
-    def admit(self, newcomer: Member) -> Member:
-        """Take in a new agent, or a dead one's next life.
-
-        Args:
-            newcomer: The agent as it asks to come in; its incarnation is given here.
-
-        Returns:
-            The member. It is stopped from the beginning if its parent, its earlier life or the fleet was.
-
-        Raises:
-            NameInvalid: No agent may have this name.
-            NameTaken: It lives, or it is dead but was another's child or had another limit.
-            AgentUnknown: There is no such parent.
-        """
-        check_name(newcomer.agent)
-        parent = self.find(newcomer.parent) if newcomer.parent is not None else None
-        was = self._members.get(newcomer.agent)
-        if was is not None and was.dead is None:
-            raise NameTaken(name=newcomer.agent, stopped=was.stopped)
-        if was is not None and (other := differs(newcomer, was)):
-            raise NameTaken(name=newcomer.agent, differs=other)
-        tombstones = (self.stopped, *(relative.stopped for relative in (parent, was) if relative is not None))
-        member = replace(
-            newcomer,
-            incarnation=Incarnation(was.incarnation + 1 if was else 1),
-            paused=was.paused if was else None,
-        )
-        for reason in tombstones:
-            if reason is not None and member.stopped is None:
-                member = member.under_tombstone(reason, member.status.since)
-        self._members[member.agent] = member
-        return member
-
-    def admit_all(self, newcomers: Iterable[Member]) -> tuple[Member, ...]:
-        """Take in all of them, in this order, or none.
-
-        Raises:
-            NameInvalid: No agent may have one of the names.
-            NameTaken: It lives, or it is dead but was another's child or had another limit.
-            AgentUnknown: There is no such parent.
-        """
-        before = dict(self._members)
-        try:
-            return tuple([self.admit(newcomer) for newcomer in newcomers])
-        except RunError:
-            self._members = before
-            raise
+    def __init__(self, members: Iterable[Member]) -> None:
+        """Begin with these."""
+        self._members = {member.agent: member for member in members}
 
     def find(self, agent: AgentId) -> Member:
         """The member of that name.
@@ -197,6 +156,94 @@ class Roster:
     def members(self) -> tuple[Member, ...]:
         """All members, living or not, in the order they first came."""
         return tuple(self._members.values())
+
+    def family(self, agents: tuple[AgentId, ...]) -> tuple[Member, ...]:
+        """The agents named, then all under them; everybody, in the order they came, if none is named.
+
+        Raises:
+            AgentUnknown: One of the names.
+        """
+        if not agents:
+            return self.members()
+        children: dict[AgentId | None, list[Member]] = defaultdict(list)
+        for member in self._members.values():
+            children[member.parent].append(member)
+        found = {agent: self.find(agent) for agent in agents}
+        queue = list(found.values())
+        for member in queue:  # grows while it is walked
+            fresh = [child for child in children[member.agent] if child.agent not in found]
+            found.update((child.agent, child) for child in fresh)
+            queue.extend(fresh)
+        return tuple(queue)
+
+    def _update(self, members: Iterable[Member]) -> tuple[Member, ...]:
+        updated = tuple(members)
+        self._members.update((member.agent, member) for member in updated)
+        return updated
+
+
+class Roster(Members):
+    """The members of one fleet, and what happens to them.
+
+    Attributes:
+        stopped: Why the whole fleet is stopped, those to come included; None while it is not.
+    """
+
+    def __init__(self, state: RosterState = NOBODY) -> None:
+        """Begin with nobody, or go on with another roster."""
+        super().__init__(state.members)
+        self.stopped = state.stopped
+
+    def admit(self, newcomer: Member) -> Member:
+        """Take in a new agent, or a dead one's next life.
+
+        Args:
+            newcomer: The agent as it asks to come in; its incarnation is given here.
+
+        Returns:
+            The member. It is stopped from the beginning if its parent, its earlier life or the fleet was.
+
+        Raises:
+            NameInvalid: No agent may have this name.
+            NameTaken: It lives, or it is dead but was another's child or had another limit or team.
+            AgentUnknown: There is no such parent.
+        """
+        check_name(newcomer.agent)
+        parent = self.find(newcomer.parent) if newcomer.parent is not None else None
+        if parent is not None and not newcomer.team:
+            newcomer = replace(newcomer, team=parent.team)
+        was = self._members.get(newcomer.agent)
+        if was is not None and was.dead is None:
+            raise NameTaken(name=newcomer.agent, stopped=was.stopped)
+        if was is not None and (other := differs(newcomer, was)):
+            raise NameTaken(name=newcomer.agent, differs=other)
+        tombstones = (self.stopped, *(relative.stopped for relative in (parent, was) if relative is not None))
+        member = replace(
+            newcomer,
+            incarnation=Incarnation(was.incarnation + 1 if was else 1),
+            paused=was.paused if was else None,
+            short=was.short if was else (),
+        )
+        for reason in tombstones:
+            if reason is not None and member.stopped is None:
+                member = member.under_tombstone(reason, member.status.since)
+        self._members[member.agent] = member
+        return member
+
+    def admit_all(self, newcomers: Iterable[Member]) -> tuple[Member, ...]:
+        """Take in all of them, in this order, or none.
+
+        Raises:
+            NameInvalid: No agent may have one of the names.
+            NameTaken: It lives, or it is dead but was another's child or had another limit.
+            AgentUnknown: There is no such parent.
+        """
+        before = dict(self._members)
+        try:
+            return tuple([self.admit(newcomer) for newcomer in newcomers])
+        except RunError:
+            self._members = before
+            raise
 
     def heard(self, status: AgentStatus, notices: tuple[Notice, ...] = ()) -> Member | None:
         """Keep what an agent reports of itself, and up to which notice it has told.
@@ -252,38 +299,28 @@ class Roster:
             AgentUnknown: One of the names; then nothing changes.
         """
         return self._update(
-            replace(member, paused=reason)
+            replace(member, paused=reason, short=())
             for member in self.family(agents)
-            if (member.paused is None) != (reason is None)
+            if (member.paused is None) != (reason is None) or (member.short and reason is not None)
         )
 
-    def family(self, agents: tuple[AgentId, ...]) -> tuple[Member, ...]:
-        """The agents named, then all under them; everybody, in the order they came, if none is named.
+    def hold(self, agent: AgentId, reason: str, account: Path) -> None:
+        """Pause one agent until that account has more.
 
         Raises:
-            AgentUnknown: One of the names.
+            AgentUnknown: There is none of that name.
         """
-        if not agents:
-            return self.members()
-        children: dict[AgentId | None, list[Member]] = defaultdict(list)
-        for member in self._members.values():
-            children[member.parent].append(member)
-        found = {agent: self.find(agent) for agent in agents}
-        queue = list(found.values())
-        for member in queue:  # grows while it is walked
-            fresh = [child for child in children[member.agent] if child.agent not in found]
-            found.update((child.agent, child) for child in fresh)
-            queue.extend(fresh)
-        return tuple(queue)
+        self._update([replace(self.find(agent), paused=reason, short=account)])
+
+    def release(self, account: Path) -> tuple[Member, ...]:
+        """Let go on who is paused until that account has more; gives those."""
+        return self._update(
+            [replace(member, paused=None, short=()) for member in self._members.values() if member.short == account]
+        )
 
     def state(self) -> RosterState:
         """The whole roster as it is now."""
         return RosterState(self.members(), self.stopped)
-
-    def _update(self, members: Iterable[Member]) -> tuple[Member, ...]:
-        updated = tuple(members)
-        self._members.update((member.agent, member) for member in updated)
-        return updated
 
 
 def is_restarting(member: Member | None, incarnation: Incarnation) -> bool:
@@ -293,5 +330,9 @@ def is_restarting(member: Member | None, incarnation: Incarnation) -> bool:
 
 def differs(newcomer: Member, was: Member) -> str:
     """In what a newcomer differs from the dead one of its name, which lives again only as the same agent; or empty."""
-    facts = (("parent", newcomer.parent, was.parent), ("limit", newcomer.limit, was.limit))
+    facts = (
+        ("parent", newcomer.parent, was.parent),
+        ("limit", newcomer.limit, was.limit),
+        ("team", newcomer.team, was.team),
+    )
     return " and ".join(f"{name} {new or 'none'} instead of {old or 'none'}" for name, new, old in facts if new != old)

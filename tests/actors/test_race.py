@@ -7,6 +7,7 @@ from random import Random
 import pytest
 
 from amrita_fleet import Agent, ChannelClosed, Fleet, NameTaken, PeerUnreachable, create_agent
+from amrita_fleet.protocols.amounts import ZERO
 from amrita_fleet.protocols.outcome import Limit
 from amrita_fleet.runtime.fleet import AgentRef
 from amrita_fleet.runtime.simulator.faults import Faults
@@ -111,9 +112,9 @@ class Race:
         answered = self.simulator.totals.answered
         counted = answered.prompt_tokens + answered.completion_tokens
         total, *_ = await self.fleet.accounts()
-        held = total.settled + total.reserved
+        held = (total.settled + total.reserved).tokens
         assert counted <= held <= LIMIT, (counted, total)
-        assert total.overshoot == 0
+        assert total.overshoot == ZERO
         return counted, held
 
 

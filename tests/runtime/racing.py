@@ -12,6 +12,7 @@ from typing import NamedTuple, ParamSpec, TypeVar
 from amrita_fleet import Agent, AgentUnknown, ChannelClosed, PeerUnreachable, RunUnknown, tool
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Settlement, WindDown
 from amrita_fleet.protocols.ids import AgentId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.notices import Notice
 from amrita_fleet.protocols.outcome import Limit
 from amrita_fleet.protocols.presets import ModelConfig, ModelPreset
@@ -123,10 +124,10 @@ class Books:
         """What the provider has counted is set aside or spent, and all of that is within the limits."""
         self.seen += 1
         for account in accounts:
-            held, counted = account.settled + account.reserved, self.counted(account.name)
-            if account.limit is not None and max(held, counted) > account.limit:
+            held, counted = (account.settled + account.reserved).tokens, self.counted(account.name)
+            if account.limit is not None and max(held, counted) > account.limit.most.tokens:
                 self.flaws.append(f"{account} passes its limit; {counted:,} are counted")
-            if counted > held + account.overshoot:
+            if counted > held + account.overshoot.tokens:
                 self.flaws.append(f"{account} holds less than the {counted:,} that are counted")
 
     def counted(self, name: str) -> int:
@@ -144,7 +145,7 @@ class Books:
             name = self.fleet if directive.limit == Limit.FLEET_TOKENS else asked.agent
             (account,) = [each for each in accounts if each.name == name]
             assert account.limit is not None
-            self.wound.setdefault(name, Wound(account.limit, account.settled, self.largest[name]))
+            self.wound.setdefault(name, Wound(account.limit.most.tokens, account.settled.tokens, self.largest[name]))
 
 
 class RacingLink(LocalLink):
@@ -259,7 +260,7 @@ class Race:
         self.simulator = SimulatedProvider((scenario(self.names),))
         self.books = Books("race", self.simulator)
         self.system = RacingSystem(
-            "race", self.course.limit, self.clock, MemoryJournal() if self.course.journaled else None
+            "race", Limits(tokens=self.course.limit), self.clock, MemoryJournal() if self.course.journaled else None
         )
         self.line = BadLine(
             self.clock,
@@ -275,8 +276,9 @@ class Race:
 
     def __str__(self) -> str:
         fleet, counted = self.accounts[0], self.books.counted("race")
+        spent, unknown = fleet.settled.tokens, fleet.unknown.tokens
         return (
-            f"{counted:,} counted of {self.course.limit:,}, {fleet.settled:,} spent, {fleet.unknown:,} unknown; "
+            f"{counted:,} counted of {self.course.limit:,}, {spent:,} spent, {unknown:,} unknown; "
             f"{self.simulator.totals.answered.requests} answers, {self.killed} killed, {self.line.fates}; "
             f"{self.clock.monotonic():.0f} s"
         )
@@ -291,7 +293,9 @@ class Race:
         preset = ModelPreset(
             model=name, base_url="lined://there", protocol="lined", config=ModelConfig(max_tokens=OUTPUT)
         )
-        return SpawnOrder(name, Agent(preset=preset, tools=(note,)), limit=self.course.own.get(int(name[1:])))
+        own = self.course.own.get(int(name[1:]))
+        limit = None if own is None else Limits(tokens=own)
+        return SpawnOrder(name, Agent(preset=preset, tools=(note,)), limit=limit)
 
     async def _run(self, seconds: float) -> None:
         LINE.set(self.line)

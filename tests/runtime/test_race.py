@@ -2,6 +2,8 @@
 
 import pytest
 
+from amrita_fleet.protocols.amounts import ZERO
+
 from .racing import Race
 
 LEAST_USED = 0.9
@@ -15,7 +17,7 @@ def check(seed: int, *, own: bool) -> Race:
     assert race.books.flaws == []
     assert race.books.seen > 100
     assert race.killed == len(race.course.kills)
-    assert all(account.reserved == account.overshoot == 0 for account in race.accounts)
+    assert all(account.reserved == account.overshoot == ZERO for account in race.accounts)
     for name, wound in race.books.wound.items():
         if wound.large:
             assert wound.used >= LEAST_USED, (name, wound)

@@ -16,5 +16,5 @@ async def test_an_answer_without_a_count_is_spent_in_full() -> None:
         total, own = await fleet.accounts()
         counted = simulator.totals.answered
     assert outcome.answered
-    assert own.settled == own.unknown == total.settled
-    assert own.settled >= counted.prompt_tokens + counted.completion_tokens
+    assert own.settled.tokens == own.unknown.tokens == total.settled.tokens
+    assert own.settled.tokens >= counted.prompt_tokens + counted.completion_tokens

@@ -1,13 +1,16 @@
 """What Supervisors are asked, and processes that write it down."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import assert_never
 
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Settlement
 from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.prices import Rates
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import RunError
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
@@ -19,12 +22,16 @@ from amrita_fleet.runtime.supervision.commands import (
     AdmitUser,
     Begin,
     Bury,
+    ChangeLimit,
     Check,
     Command,
+    FormTeams,
+    GrantNoMore,
     Newcomer,
     PauseAgents,
     Settle,
     StopAgents,
+    Team,
     Tell,
 )
 from amrita_fleet.runtime.supervision.replay import perform
@@ -34,9 +41,20 @@ from amrita_fleet.runtime.supervision.supervisor import Supervisor
 __all__ = ("ANA", "BOB", "CEM", "LIMIT", "NAMES", "Process", "answer", "commands", "quiet", "spend")
 
 ANA, BOB, CEM = NAMES = AgentId("ana"), AgentId("bob"), AgentId("cem")
-LIMIT = 2_000
+LIMIT = Limits(tokens=2_000)
+
+TEAM = "team"
+LIMITS = (
+    Limits(tokens=700),
+    Limits(tokens=700, carved=True),
+    Limits(tokens=800, on_exhaustion="pause"),
+    Limits(model_calls=2, tool_calls=3, on_exhaustion="ask"),
+    Limits(dollars=0.000_01, seconds=40.0, on_exhaustion="stop"),
+)
+RUNS = (Limits(tokens=400), Limits(tokens=400, carved=True), Limits(model_calls=1, on_exhaustion="stop"))
 
 names = st.sampled_from(NAMES)
+places = st.sampled_from(["", TEAM, *NAMES])
 lives = st.integers(1, 3).map(Incarnation)
 attempts = st.integers(1, 4)
 tokens = st.none() | st.integers(-1, 900)
@@ -48,27 +66,29 @@ def check_in(agent: AgentId, life: Incarnation, attempt: int, bound: int = 0, ou
 
 @st.composite
 def check_ins(draw: st.DrawFn) -> Command:
-    return Check(
-        check_in(draw(names), draw(lives), draw(attempts), draw(st.integers(-1, 900)), draw(st.integers(0, 500)))
-    )
+    asked = check_in(draw(names), draw(lives), draw(attempts), draw(st.integers(-1, 900)), draw(st.integers(0, 500)))
+    rates, limit = draw(st.sampled_from([None, Rates(3_000, 9_000)])), draw(st.sampled_from([None, *RUNS]))
+    run, last = RunId(f"r{draw(st.integers(1, 2))}"), draw(st.booleans())
+    return Check(replace(asked, run=run, rates=rates, tools=draw(st.integers(0, 4)), limit=limit, last_answer=last))
 
 
 @st.composite
 def settlements(draw: st.DrawFn) -> Command:
     agent, life = draw(names), draw(lives)
     reservation = check_in(agent, life, draw(attempts)).reservation
-    return Settle(Settlement(agent, life, reservation, draw(tokens), estimated=draw(st.booleans())))
+    spent = Settlement(agent, life, reservation, draw(tokens), estimated=draw(st.booleans()))
+    return Settle(replace(spent, nanodollars=draw(st.integers(0, 9_000)), tool_calls=draw(st.integers(0, 3))))
 
 
 @st.composite
 def admissions(draw: st.DrawFn) -> Command:
-    newcomer = Newcomer(draw(names), draw(st.none() | names), draw(st.sampled_from([None, 700])))
-    return Admit((newcomer,), 1)
+    limit, team = draw(st.sampled_from([None, *LIMITS])), draw(st.sampled_from(["", "", TEAM, "nobodys"]))
+    return Admit((Newcomer(draw(names), draw(st.none() | names), limit, team, draw(st.booleans())),), 1)
 
 
 def told(agent: AgentId, life: Incarnation, phase: str, number: int) -> Tell:
     """A report with one notice; those with a number may come again."""
-    notice = Notice(NoticeType.RUN, "finished", agent, "done", RunId("r"), data={"outcome": "failed"}, number=number)
+    notice = Notice(NoticeType.RUN, "finished", agent, "done", RunId("r1"), data={"outcome": "failed"}, number=number)
     return Tell(AgentStatus(agent, life, phase, since=1.0), (notice,))
 
 
@@ -79,7 +99,9 @@ def quiet(agent: AgentId, life: Incarnation, phase: str) -> Tell:
 
 commands = st.one_of(
     admissions(),
-    st.builds(Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, 0, 50, LIMIT])),
+    st.builds(
+        Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, Limits(tokens=1), Limits(tokens=50), LIMIT])
+    ),
     st.just(AdmitUser()),
     st.builds(Bury, names, lives, st.just("gone"), st.booleans()),
     check_ins(),
@@ -87,6 +109,9 @@ commands = st.one_of(
     st.builds(told, names, lives, st.sampled_from(["idle", "thinking"]), st.integers(0, 3)),
     st.builds(StopAgents, st.sampled_from([(), (ANA,), (BOB, CEM)]), st.just("enough")),
     st.builds(PauseAgents, st.sampled_from([(), (ANA,)]), st.sampled_from([None, "a look"])),
+    st.builds(FormTeams, st.sampled_from([(Team(TEAM, None),), (Team(TEAM, LIMITS[0]), Team(ANA, None))])),
+    st.builds(ChangeLimit, places, st.sampled_from([None, *LIMITS, LIMIT])),
+    st.builds(GrantNoMore, places),
 )
 
 
@@ -115,13 +140,28 @@ def said(supervisor: Supervisor, command: Command) -> object:
             supervisor.settle(settlement)
         case Tell(status=status, notices=notices):
             supervisor.report(status, notices)
+        case _:
+            found = steered(supervisor, command)
+    return found
+
+
+def steered(
+    supervisor: Supervisor, command: StopAgents | PauseAgents | FormTeams | ChangeLimit | GrantNoMore
+) -> tuple[AgentId, ...] | None:
+    match command:
         case StopAgents(agents=agents, reason=reason):
-            found = supervisor.stop(agents, reason)
+            return supervisor.stop(agents, reason)
         case PauseAgents(agents=agents, reason=reason):
-            found = supervisor.pause(agents, reason)
+            return supervisor.pause(agents, reason)
+        case FormTeams(teams=teams):
+            supervisor.form_teams(teams)
+            return None
+        case ChangeLimit(of=of, limit=limit):
+            return supervisor.limit(of, limit)
+        case GrantNoMore(of=of):
+            return supervisor.grant_no_more(of)
         case _ as unknown:
             assert_never(unknown)
-    return found
 
 
 class Watched(JournaledCommands):
@@ -138,7 +178,7 @@ class Process:
     """A Supervisor that writes its commands into a journal."""
 
     def __init__(
-        self, journal: MemoryJournal, clock: Clock, cadence: Cadence | None = None, limit: int = LIMIT
+        self, journal: MemoryJournal, clock: Clock, cadence: Cadence | None = None, limit: Limits = LIMIT
     ) -> None:
         self.journal = journal
         self.clock = clock
