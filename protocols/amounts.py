@@ -40,7 +40,11 @@ class Amount:
         return bool(self.tokens or self.nanodollars or self.model_calls or self.tool_calls)
 
     def __add__(self, other: "Amount") -> "Amount":
-        """Both together."""
+        """Both together. Most of what the ledger adds is nothing, and that is quick."""
+        if other is ZERO:
+            return self
+        if self is ZERO:
+            return other
         return Amount(
             self.tokens + other.tokens,
             self.nanodollars + other.nanodollars,
@@ -50,6 +54,10 @@ class Amount:
 
     def __sub__(self, other: "Amount") -> "Amount":
         """What is left without the other; a field of it may be negative."""
+        if other is ZERO:
+            return self
+        if self is other:
+            return ZERO
         return Amount(
             self.tokens - other.tokens,
             self.nanodollars - other.nanodollars,

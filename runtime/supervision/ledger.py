@@ -300,14 +300,16 @@ class Ledger:
 
 
 def rooms(lineage: tuple[Account, ...], *, last_answer: bool) -> Iterator[tuple[Account, Amount]]:
-    """The room in each account for what is spent in the innermost, which comes first.
+    """The room in each account that has a limit, for what is spent in the innermost, which comes first.
 
     Above an account with a carved limit there is always room for what this has left: it is set aside there.
     """
     aside = ZERO
     for account in reversed(lineage):
+        if account.limit is None:
+            continue
         yield account, account.room(last_answer=last_answer) + aside
-        if account.limit is not None and account.is_carved:
+        if account.is_carved:
             parts = zip(account.limit.limited, aside.parts, BOUNDLESS.parts, strict=True)
             aside = Amount(*(boundless if limited else part for limited, part, boundless in parts))
 

@@ -133,8 +133,9 @@ class Reservation:
         return Reservation(self.ask, self.output, share, certainty, late, self.tools)
 
     def _unmetered(self, held: Amount, spent: Amount) -> Amount:
-        """What is set aside, with calls that nothing was set aside for because nothing limited them then."""
-        if not self.is_open:
-            return held
-        calls = held.model_calls or spent.model_calls
-        return Amount(held.tokens, held.nanodollars, calls, spent.tool_calls if self.tools is None else held.tool_calls)
+        """What is set aside, with calls that nothing was set aside for, because nothing limited them then."""
+        calls = held.model_calls
+        if not calls and self.certainty <= Certainty.UNKNOWN:  # reserved by a version that counted tokens alone
+            calls = spent.model_calls
+        tools = spent.tool_calls if self.tools is None else held.tool_calls
+        return Amount(held.tokens, held.nanodollars, calls, tools)

@@ -34,7 +34,7 @@ class Tree:
 
     async def stop(self) -> Stopped:
         await self.half.wait()
-        self.held = (await self.fleet.accounts())[0].reserved
+        self.held = (await self.fleet.accounts())[0].reserved.tokens
         return await self.fleet.stop("root", reason="enough")
 
     def progress(self, ready: int, _ordered: int) -> None:
@@ -68,10 +68,10 @@ async def test_a_tree_is_stopped_while_half_of_it_is_being_spawned() -> None:
         stopped = await tree.live()
         rows = await fleet.statuses()
         total, *_ = await fleet.accounts()
-    print(f"{total.after_stop} tokens after the stop; {tree.held} were held by calls in flight; {stopped}")
+    print(f"{total.after_stop.tokens} tokens after the stop; {tree.held} were held by calls in flight; {stopped}")
     assert {*stopped.acknowledged, *stopped.silent} == {"root", *LEADS, *LEAVES}
     assert {"root", *LEADS} <= {*stopped.acknowledged}
     assert set(stopped.silent) < set(LEAVES), "those that had not come yet"
     assert [(row.phase, row.run, row.note) for row in rows] == [("stopped", None, "enough")] * 20
-    assert 0 < total.after_stop <= tree.held
-    assert total.reserved == 0
+    assert 0 < total.after_stop.tokens <= tree.held
+    assert total.reserved.tokens == 0

@@ -10,6 +10,7 @@ import pytest
 from amrita_fleet import Agent
 from amrita_fleet.protocols.checkin import AgentStatus
 from amrita_fleet.protocols.ids import AgentId
+from amrita_fleet.protocols.limits import limit_of
 from amrita_fleet.protocols.messages import Json, ToolCall
 from amrita_fleet.protocols.outcome import Outcome
 from amrita_fleet.runtime.errors import ChannelClosed
@@ -76,13 +77,15 @@ class Life:
         self.random = Random(seed)  # noqa: S311  no key is made of it
         self.world = World(chatter(self.random), LATENCY)
         self.journal = MemoryJournal() if self.random.random() < 0.3 else None
-        self.limit = self.random.choice((None, 6_000, 9_000, 15_000, 30_000))
+        self.limit = limit_of(self.random.choice((None, 6_000, 9_000, 15_000, 30_000)))
         self.outcomes: list[Outcome | None] = []
         self.longest = 0.0
 
     def order(self, name: AgentId) -> SpawnOrder:
         own = self.random.choice((None, None, 3_000, 6_000))
-        return SpawnOrder(name, Agent(preset=preset(name), memory=self.random.choice(("agent", "run"))), limit=own)
+        return SpawnOrder(
+            name, Agent(preset=preset(name), memory=self.random.choice(("agent", "run"))), limit=limit_of(own)
+        )
 
     async def live(self) -> None:
         WORLD.set(self.world)

@@ -110,7 +110,7 @@ class Tree:
         for _ in range(moment.turns):
             await asyncio.sleep(0)
         fleet, *_ = await self.system.accounts()
-        self.flying = fleet.reserved
+        self.flying = fleet.reserved.tokens
         self.living = {row.agent for row in await self.system.statuses()}
         self.stopped = await self.system.stop((ROOT,), "enough")
         self.sent = sum(self.line.fates.values())
@@ -139,9 +139,9 @@ class Tree:
         assert {row.agent for row in rows} == set(NAMES)
         assert {(row.phase, row.run, row.note) for row in rows} == {("stopped", None, "enough")}
         assert sum(self.line.fates.values()) == self.sent, "no call has begun since"
-        print(f"{fleet.after_stop} tokens after the stop; {self.flying} were held by calls in flight")
-        assert fleet.after_stop <= self.flying
-        assert fleet.reserved == 0
+        print(f"{fleet.after_stop.tokens} tokens after the stop; {self.flying} were held by calls in flight")
+        assert fleet.after_stop.tokens <= self.flying
+        assert fleet.reserved.tokens == 0
         assert self.stopped is not None
         assert {*self.stopped.acknowledged, *self.stopped.silent} == self.living
         sender = Sender(USER, await self.system.admit_user(), self.system.post, self.clock)

@@ -6,13 +6,20 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from amrita_fleet.protocols.amounts import ZERO
 from amrita_fleet.protocols.checkin import CheckIn, Proceed, Settlement, Stop
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.supervision.account import Account
 from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
 
-LIMITS: dict[str, int | None] = {"fleet": 2_500, "ana": None, "bob": 900, "cem": 1_500}
+LIMITS = {
+    "fleet": Limits(tokens=2_500),
+    "ana": None,
+    "bob": Limits(tokens=900),
+    "cem": Limits(tokens=1_500),
+}
 NAMES = [AgentId(name) for name in LIMITS if name != "fleet"]
 AMOUNTS = st.integers(0, 400)
 
@@ -142,8 +149,9 @@ class AnyFleet(RuleBasedStateMachine):
         self.supervisor.died(agent, Incarnation(self.lives[agent]), "gone")
         after = self.account(agent)
         held = sum(call.most for call in opened)
-        assert (before.reserved, after.reserved) == (held, 0)
-        assert (after.settled - before.settled, after.unknown - before.unknown) == (held, held)
+        assert (before.reserved.tokens, after.reserved.tokens) == (held, 0)
+        spent, unknown = after.settled - before.settled, after.unknown - before.unknown
+        assert (spent.tokens, unknown.tokens) == (held, held)
         for call in opened:
             call.given_up = True
         self.dead.add(agent)
@@ -169,19 +177,19 @@ class AnyFleet(RuleBasedStateMachine):
     @invariant()
     def no_account_passes_its_limit(self) -> None:
         for account in self.accounts():
-            assert account.limit is None or account.settled + account.reserved <= account.limit
+            assert account.limit is None or not (account.settled + account.reserved - account.limit.most).positive
 
     @invariant()
     def all_that_a_provider_may_count_is_set_aside_or_spent(self) -> None:
         for account in self.accounts():
-            assert sum(call.cost for call in self.under(account)) <= account.settled + account.reserved
-            assert account.overshoot == 0
+            assert sum(call.cost for call in self.under(account)) <= (account.settled + account.reserved).tokens
+            assert account.overshoot == ZERO
 
     @invariant()
     def what_is_in_flight_and_not_given_up_is_set_aside(self) -> None:
         for account in self.accounts():
             opened = [call for call in self.under(account) if not (call.told or call.given_up)]
-            assert account.reserved == sum(call.most for call in opened)
+            assert account.reserved.tokens == sum(call.most for call in opened)
 
     def teardown(self) -> None:
         """All is answered and reported, once more too: each call counts once, for what it came to."""
@@ -190,8 +198,8 @@ class AnyFleet(RuleBasedStateMachine):
                 call.counted = call.cost
                 self.supervisor.settle(Settlement(call.asked.agent, Incarnation(call.life), key, call.counted))
         for account in self.accounts():
-            assert (account.reserved, account.unknown) == (0, 0)
-            assert account.settled == sum(call.cost for call in self.under(account))
+            assert (account.reserved, account.unknown) == (ZERO, ZERO)
+            assert account.settled.tokens == sum(call.cost for call in self.under(account))
         for agent in NAMES:
             told = self.supervisor.check_in(
                 CheckIn(agent, Incarnation(self.lives[agent]), RunId("r"), 1, "thinking", 10_000, "p", 0, 0)

@@ -322,6 +322,10 @@ def test_calls_of_tools_that_nothing_limits_are_counted_and_are_never_too_many()
     assert reserve(ledger, priced("a", tools=32)) == Reserved(output=100, tools=None)
     assert ledger.settle("a", Amount(10, 10, 1, 50)) == ZERO
     assert ledger.account(FLEET).settled.tool_calls == 50
+    reserve(ledger, priced("b", tools=32))
+    ledger.fence(ANA, Incarnation(1))
+    assert ledger.settle("b", Amount(10, 10, 1, 7)) == ZERO, "nobody knew of them, so none is too many"
+    assert ledger.account(FLEET).settled.tool_calls == 57
 
 
 def test_where_tokens_are_not_known_calls_of_tools_are_unless_the_agent_is_gone() -> None:

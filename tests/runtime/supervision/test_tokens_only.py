@@ -67,6 +67,8 @@ async def test_it_goes_on_in_more_than_tokens() -> None:
     whole = supervisor.accounts()[0]
     assert (whole.reserved, whole.overshoot.model_calls) == (Amount(), 0), "a call is none too many"
     assert whole.settled.tokens == 650
+    supervisor.settle(Settlement(ANA, late.incarnation, "ana/1/2", 100))
+    assert supervisor.accounts()[0].overshoot.model_calls == 0
 
     supervisor.died(ANA, supervisor.find(ANA).incarnation, "gone")
     (life,) = supervisor.admit_all([Newcomer(ANA, None, Limits(tokens=700))], 1)
