@@ -9,7 +9,6 @@ import ray
 from ..protocols.codec import encode
 from ..protocols.ids import RunId
 from ..protocols.limits import Limits
-from ..runtime.agent import Agent
 from ..runtime.config import set_config
 from ..runtime.containment import contained
 from ..runtime.errors import PeerUnreachable
@@ -21,6 +20,7 @@ from ..runtime.tools.tool import Tool
 from .approvals import ApprovalHolder
 from .channel import CONTROL
 from .control import Controlled
+from .description import unpacked
 from .reach import Watched
 from .reborn import Reborn, end_for_good
 from .replaced import RETRY_PAUSE
@@ -42,10 +42,10 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Reborn):
     4. `close` ends the host. The process ends when its owner kills it.
     """
 
-    def __init__(self, agent: Agent, seat: Seat, ties: Ties) -> None:
-        """Keep what `open` needs."""
+    def __init__(self, seat: Seat, ties: Ties, *description: bytes) -> None:
+        """Keep what `open` needs; the description in pieces."""
         super().__init__(seat.name)
-        self._agent = agent
+        self._agent, self._kinds = unpacked(description)
         self._seat = seat
         self._ties = ties
         self._closed = asyncio.Event()
@@ -90,7 +90,7 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Reborn):
         if servers is None and self._agent.servers:
             servers = await self._ties.tool_servers()
         tools = () if servers is None else await self._served(servers)
-        host = AgentHost(self._agent, self._seat, self._ties.surroundings(), tools)
+        host = AgentHost(self._agent, self._seat, self._ties.surroundings(self._kinds), tools)
         try:
             if self._draining:
                 await host.drain()

@@ -23,7 +23,7 @@ from .lifecycle import create_agent, made, ready
 from .placement import Place
 from .remains import end_actors, end_fleet, fleets, handle
 from .replaced import Replaced
-from .spawning import Spawning
+from .spawning import Spawning, description_of
 from .supervisor import SupervisorActor
 from .ties import Ties
 
@@ -145,7 +145,7 @@ class AttachedSystem(Spawning):
         return 0
 
     async def _bring_to_life(self, seat: Seat, order: SpawnOrder, place: Place) -> None:
-        newcomer = await made(partial(create_agent, self._own(), order.agent, seat, place))
+        newcomer = await made(partial(create_agent, self._own(), description_of(order), seat, place))
         self.post.keep(seat.name, newcomer)
         await ready(newcomer.open.remote(None), seat.name)
 

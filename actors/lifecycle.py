@@ -13,12 +13,12 @@ from ray.exceptions import ActorAlreadyExistsError, ActorDiedError, ActorUnavail
 
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR
-from ..runtime.agent import Agent
 from ..runtime.errors import ChannelClosed, SystemUnavailable
 from ..runtime.host import Seat
 from ..runtime.supervision.policy import WatchPolicy
 from .agent import AgentActor
 from .channel import CONTROL, MAIL, actor_name, namespace
+from .description import Pieces
 from .errors import death, translate, translated
 from .journal import JOURNAL, READ, JournalActor, JournalPlace
 from .lifetimes import here, lifetime
@@ -128,8 +128,8 @@ def unique(fleet: str) -> Generator[None, None, None]:
         raise SystemUnavailable(system="ray", reason=reason) from None
 
 
-def create_agent(ties: Ties, agent: Agent, seat: Seat, place: Place) -> type[AgentActor]:
-    """Make an agent's actor, which lives as long as the handle, or, a service's, until it is killed. It blocks.
+def create_agent(ties: Ties, description: Pieces, seat: Seat, place: Place) -> type[AgentActor]:
+    """Make the actor of an agent; it lives as long as the handle, or, a service's, until it is killed. It blocks.
 
     Raises:
         SystemUnavailable: Ray still has the actor of an earlier life.
@@ -138,7 +138,7 @@ def create_agent(ties: Ties, agent: Agent, seat: Seat, place: Place) -> type[Age
     living = lifetime(service=ties.service)
     options = Agents.options(name=actor_name(seat.name), namespace=space, num_cpus=0, **place, **living)
     try:
-        return cast("type[AgentActor]", options.remote(agent, seat, ties))
+        return cast("type[AgentActor]", options.remote(seat, ties, *description))
     except ActorAlreadyExistsError:
         reason = f"an earlier life of {seat.name!r} has not ended yet: try again."
         raise SystemUnavailable(system="ray", reason=reason) from None

@@ -14,13 +14,14 @@ from ..protocols.ids import AgentId, Incarnation
 from ..protocols.limits import Limits
 from ..protocols.notices import Notice
 from ..protocols.waits import WaitRefusal, WaitRequest
+from ..runtime.agent_channel import Seat
 from ..runtime.lease import is_latest
 from .channel import CONTROL
 from .journal import JournalActor
 from .replaced import Replaced
 from .tool_server_link import ToolServersDesk
 
-__all__ = ("CHECK_IN", "SETTLE", "AgentsDesk", "AgentsSupervisor", "Charter", "RayLink")
+__all__ = ("CHECK_IN", "SETTLE", "AgentsDesk", "AgentsSupervisor", "Bear", "Charter", "RayLink")
 
 CHECK_IN = "checkin"
 SETTLE = "settle"
@@ -67,6 +68,16 @@ class WaitsDesk(Protocol):
         ...
 
 
+class Bear(Protocol):
+    """Brings to life whom an agent of a service has spawned, from the Supervisor's process."""
+
+    async def __call__(
+        self, charter: "Charter", desk: "type[AgentsDesk]", seat: Seat, description: tuple[bytes, ...]
+    ) -> None:
+        """Make a child's actor, or see that there is one; leave nothing behind where that cannot be."""
+        ...
+
+
 class Charter(NamedTuple):
     """What a Supervisor's actor is made for.
 
@@ -76,6 +87,7 @@ class Charter(NamedTuple):
         journal: The journal's actor; None: there is none.
         owner: Names this opening of the fleet; the processes that follow one that died have the same.
         service: The fleet outlives the process that began it.
+        bear: Brings to life whom agents spawn; None: the fleet's owner does, with whom its actors end.
     """
 
     fleet: str
@@ -83,6 +95,7 @@ class Charter(NamedTuple):
     journal: type[JournalActor] | None
     owner: str
     service: bool
+    bear: Bear | None = None
 
 
 class AgentsDesk(ABC):
@@ -151,6 +164,16 @@ class AgentsDesk(ABC):
         """Take a `WaitRequest`; give a `WaitRefusal`, or no bytes at all. It parks while others are asked."""
         refusal = await self._waits.ask(decode(asked, WaitRequest))
         return b"" if refusal is None else encode(refusal)
+
+    @ray.method
+    @abstractmethod
+    async def spawn(self, request: bytes, *description: bytes) -> bytes:
+        """Take a `SpawnRequest` and what the child is; give a `SpawnAnswer`. It parks until the child lives."""
+
+    @ray.method
+    @abstractmethod
+    async def stop_child(self, request: bytes) -> bytes:
+        """Take a `StopRequest`, give a `StopAnswer`."""
 
     @ray.method(concurrency_group=CONTROL)
     @abstractmethod

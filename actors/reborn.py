@@ -15,7 +15,7 @@ import ray
 from .channel import CONTROL
 from .replaced import give_way
 
-__all__ = ("Reborn", "end_for_good")
+__all__ = ("Reborn", "end_for_good", "myself")
 
 log = logging.getLogger(__name__)
 

@@ -10,6 +10,7 @@ from ..protocols.limits import Limits
 from ..runtime.errors import SystemUnavailable
 from ..runtime.supervision.policy import WatchPolicy
 from .attached import AttachedSystem
+from .births import bear
 from .journal import JournalPlace
 from .lifecycle import Actor, create_journal, create_supervisor, end_all, made, ready
 from .link import Charter
@@ -58,7 +59,7 @@ class ServiceSystem(AttachedSystem):
             journal = await made(partial(create_journal, self.fleet, self._journal, create=True, service=True))
             begun.append(journal)
             await ready(journal.begin.remote(), "journal")
-            charter = Charter(self.fleet, self._limit, journal, secrets.token_hex(8), service=True)
+            charter = Charter(self.fleet, self._limit, journal, secrets.token_hex(8), service=True, bear=bear)
             supervisor = await made(partial(create_supervisor, charter, self._watch))
             begun.append(supervisor)
             await ready(supervisor.open.remote(True), "supervisor")  # noqa: FBT003  Ray's calls are positional

@@ -5,19 +5,16 @@ import os
 from abc import ABC, abstractmethod
 from collections.abc import Iterator
 from itertools import count
-from typing import cast
-
-import ray
-from anyio import to_thread
 
 from ..runtime.host import Seat
-from ..runtime.system import Progress, SpawnOrder
+from ..runtime.system import Progress, SpawnOrder, with_children
+from .description import Pieces, packed, pieces
 from .pickling import check_picklable
-from .placement import SLOT, Node, Place, cores, places, slots
-from .replaced import RETRY_PAUSE
+from .placement import Place, cores
+from .room import room
 from .steering import Steering
 
-__all__ = ("Spawning",)
+__all__ = ("Spawning", "description_of")
 
 
 class Spawning(Steering, ABC):
@@ -38,7 +35,9 @@ class Spawning(Steering, ABC):
         """
         for agent in {id(order.agent): order.agent for order in orders}.values():
             check_picklable(agent, "agent")
-        nodes, where = await self._places(len(orders))
+        if any(order.agent.spawns is not None for order in orders):
+            orders = with_children(orders, await self._rows([]))
+        nodes, where = await room(len(orders), self._held)
         newcomers = [order.newcomer for order in orders]
         lives = await self._supervisor.ask(lambda supervisor: supervisor.admit.remote(newcomers, os.getpid()))
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
@@ -48,27 +47,6 @@ class Spawning(Steering, ABC):
         except BaseException:
             await self._undo(seats)
             raise
-
-    async def _places(self, count: int) -> tuple[list[Node], Iterator[Place]]:
-        """The cluster's nodes, and where on them further agents go.
-
-        Raises:
-            SystemUnavailable: The cluster has too few slots.
-        """
-        nodes = cast("list[Node]", await to_thread.run_sync(ray.nodes))
-        return nodes, places(nodes, count, await self._slots_taken(nodes, count))
-
-    async def _slots_taken(self, nodes: list[Node], wanted: int) -> int:
-        """Slots that are held already, by this fleet's agents, which Ray may not have counted yet, or by others too."""
-        total, own = slots(nodes), self._held
-        if not total:
-            return 0
-        for pause in (RETRY_PAUSE, 0):  # what was given back a moment ago may not be counted yet
-            free = cast("dict[str, float]", await to_thread.run_sync(ray.available_resources)).get(SLOT, 0)
-            if not pause or free >= wanted or total - own < wanted:
-                break
-            await asyncio.sleep(pause)
-        return max(own, int(total - free))
 
     async def _bring_up(
         self,
@@ -110,3 +88,8 @@ class Spawning(Steering, ABC):
     @abstractmethod
     async def _undo(self, seats: list[Seat]) -> None:
         """End those that were to live together with one that could not."""
+
+
+def description_of(order: SpawnOrder) -> Pieces:
+    """What an agent's process is to be told of it: as it came here, or else made here."""
+    return order.carried or pieces(packed(order.agent))

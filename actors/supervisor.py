@@ -7,12 +7,16 @@ a millisecond of CPU, many times what the Supervisor itself needs.
 import asyncio
 import logging
 from functools import partial
+from typing import cast
 
 import ray
 
-from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
+from ..protocols.checkin import DEAD, AgentStatus, CheckIn, Directive, Settlement
+from ..protocols.codec import decode, encode
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
+from ..protocols.spawning import SpawnRequest, StopRequest
+from ..runtime.agent_channel import Seat
 from ..runtime.clock import SystemClock
 from ..runtime.errors import PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
@@ -23,6 +27,7 @@ from ..runtime.supervision.command_log import JournaledCommands
 from ..runtime.supervision.ownership import check_owner
 from ..runtime.supervision.policy import WatchPolicy
 from ..runtime.supervision.replay import bury_all, perform
+from ..runtime.supervision.spawn_desk import SpawnDesk
 from ..runtime.supervision.state import BEGINNING
 from ..runtime.supervision.succession import next_life
 from ..runtime.supervision.supervisor import Newcomer, Supervisor
@@ -33,9 +38,10 @@ from ..runtime.watchdog import Watchdog, watch_over
 from .channel import CONTROL, RayPost, namespace
 from .journal import RayJournal
 from .link import Charter
-from .reach import RayReach
-from .reborn import Reborn
+from .reach import RayReach, Watched
+from .reborn import Reborn, myself
 from .replaced import RETRY_PAUSE, give_way
+from .spawn_orders import Ordered, SpawnOrders
 from .steering_desk import SteeringDesk
 from .tool_server_link import ToolServersDesk
 from .tool_servers import create_tool_servers
@@ -44,6 +50,9 @@ from .waits import RayAgents
 __all__ = ("SupervisorActor",)
 
 log = logging.getLogger(__name__)
+
+TELL_PATIENCE = 1.0
+"""Seconds an agent has to hear that it is stopped; its next check-in tells it all the same."""
 
 
 class SupervisorActor(SteeringDesk, Reborn):
@@ -54,6 +63,7 @@ class SupervisorActor(SteeringDesk, Reborn):
     _watching: asyncio.Task[None] | None = None
     _log: JournaledCommands | None = None
     _watch: WaitWatch | None = None
+    _children: SpawnDesk | None = None
 
     def __init__(self, charter: Charter, policy: WatchPolicy | None) -> None:
         """Keep what `open` needs. `policy`: what the watch does; None: the defaults."""
@@ -61,6 +71,7 @@ class SupervisorActor(SteeringDesk, Reborn):
         self._policy = policy
         self._closed = asyncio.Event()
         self._opening = asyncio.Lock()
+        self._orders = SpawnOrders()
         self._failed = ""
         self._born(service=charter.service)
 
@@ -129,7 +140,8 @@ class SupervisorActor(SteeringDesk, Reborn):
         if first:
             made.begin(self._charter.owner, limit)
             bury_all(made, ENDED)
-        self._log, self._watch = commands, WaitWatch(made, RayAgents(post), clock)
+        self._post, self._log, self._watch = post, commands, WaitWatch(made, RayAgents(post), clock)
+        self._children = SpawnDesk(made, self._written)
         reach = RayReach(post, made.stop, service=self._charter.service)
         self._watchdog = Watchdog(made, reach, self._notes, clock, self._policy)
         self._made = made  # the last: with it, other groups answer
@@ -179,6 +191,8 @@ class SupervisorActor(SteeringDesk, Reborn):
         self._closed.set()
         if self._watching is not None:
             self._watching.cancel()
+        if self._children is not None:
+            await self._children.aclose()
         if self._watch is not None:
             await self._watch.aclose()
         if self._made is not None:
@@ -204,6 +218,53 @@ class SupervisorActor(SteeringDesk, Reborn):
         again = self._supervisor.died(agent, incarnation, reason, restart=restart)
         await self._written()
         return again
+
+    @ray.method
+    async def spawn(self, request: bytes, *description: bytes) -> bytes:
+        """Let a child in and have it come to life; see `AgentsDesk`."""
+        if self._children is None:
+            raise self._starting()
+        asked = decode(request, SpawnRequest)
+        return encode(await self._children.ask(asked, partial(self._bear, asked, description)))
+
+    async def _bear(self, asked: SpawnRequest, description: tuple[bytes, ...], life: Incarnation) -> None:
+        seat = Seat(asked.name, life, asked.agent)
+        if self._charter.bear is None:
+            await self._orders.carry_out(seat, description)
+        else:
+            await self._charter.bear(self._charter, myself(), seat, description)
+
+    @ray.method
+    async def stop_child(self, request: bytes) -> bytes:
+        """Stop one below an agent, and all under it; see `AgentsDesk`. Who cannot be told has the tombstone."""
+        asked = decode(request, StopRequest)
+        answer = self._supervisor.stop_child(asked)
+        await self._written()
+        await asyncio.gather(*(self._tell_stopped(agent, asked.reason) for agent in answer.stopped))
+        return encode(answer)
+
+    async def _tell_stopped(self, agent: AgentId, reason: str) -> None:
+        try:
+            async with asyncio.timeout(TELL_PATIENCE):
+                await self._post.ask(agent, lambda handle: cast("type[Watched]", handle).stop.remote(reason))
+        except (TimeoutError, FleetError) as error:
+            log.info("%s was not told that it is stopped: %s", agent, str(error) or "it takes too long")
+
+    @ray.method
+    async def spawn_orders(self, known: list[str]) -> list[Ordered]:
+        """Park until there are children for the owner to bring to life, beside those that it knows of."""
+        return await self._orders.fresh(known)
+
+    @ray.method
+    async def spawn_ended(self, order: str, seat: Seat, failure: str) -> bool:
+        """The owner has brought a child to life, or cannot, for the reason `failure`; gives whether it is to live.
+
+        One that was ordered of an earlier process of this actor is to live if it was let in and nobody gave it up.
+        """
+        if self._orders.ended(order, failure):
+            return True
+        row = self._supervisor.find(seat.name)
+        return row.incarnation == seat.incarnation and row.phase != DEAD
 
     @ray.method(concurrency_group=CONTROL)
     async def next_life(self, agent: AgentId, ended: Incarnation, pid: int) -> Incarnation | None:

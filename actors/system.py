@@ -27,6 +27,7 @@ from ..runtime.system import SpawnOrder
 from .agent import AgentActor
 from .attached import AttachedSystem
 from .connection import LOCAL, choose, connection
+from .description import unpacked
 from .draining import RayDrain
 from .journal import JOURNAL, JournalActor, JournalPlace, journal_place
 from .keeping import Kept
@@ -36,8 +37,10 @@ from .node_servers import NodeServers
 from .placement import Place
 from .remains import collect
 from .replaced import RETRY_PAUSE
+from .room import room
 from .service import ServiceSystem
-from .spawning import Spawning
+from .spawn_orders import Ordered, SpawnService
+from .spawning import Spawning, description_of
 from .supervisor import SupervisorActor
 from .ties import Ties
 
@@ -79,6 +82,7 @@ class RaySystem(Spawning):
         self._orders: dict[AgentId, SpawnOrder] = {}
         self._watches: set[asyncio.Task[None]] = set()
         self._servers = NodeServers(fleet)
+        self._births = SpawnService(self._fresh, self._ended, self._bear, lambda seat: self._undo([seat]))
         self._opened = False
 
     async def open(self) -> None:
@@ -101,6 +105,7 @@ class RaySystem(Spawning):
             raise
         self._reach(self.fleet, self._desk.way)
         self.drain = self._drain = RayDrain(self._actors, self._desk.way)
+        self._births.start()
         self._opened = True
 
     async def close(self) -> None:
@@ -108,6 +113,7 @@ class RaySystem(Spawning):
         if not self._opened:
             return
         self._opened = False
+        await self._births.aclose()
         for watch in self._watches:
             watch.cancel()
         await asyncio.gather(*self._watches, return_exceptions=True)
@@ -153,6 +159,30 @@ class RaySystem(Spawning):
         if self._journal is not None:
             self._orders[seat.name] = order
 
+    async def _fresh(self, known: list[str]) -> list[Ordered]:
+        """Children that are to be brought to life here."""
+        return await self._ask_supervisor(lambda supervisor: supervisor.spawn_orders.remote(known), inf)
+
+    async def _ended(self, ordered: Ordered, failure: str) -> bool:
+        """Say what became of one; gives whether it is to live."""
+        order, seat = ordered.order, ordered.seat
+        return await self._ask_supervisor(lambda supervisor: supervisor.spawn_ended.remote(order, seat, failure), inf)
+
+    async def _bear(self, ordered: Ordered) -> None:
+        """Bring to life whom an agent has spawned; asked again, after a Supervisor died, go on with what there is."""
+        seat = ordered.seat
+        agent = unpacked(ordered.description).agent
+        order = SpawnOrder(seat.name, agent, seat.parent, again=True, carried=ordered.description)
+        try:
+            if seat in self._actors:
+                await ready(self._begin(seat, order, self._actors[seat]), seat.name)
+            else:
+                _, where = await room(1, self._held)
+                await self._bring_to_life(seat, order, next(where))
+        except BaseException:
+            await self._undo([seat])
+            raise
+
     @property
     def _held(self) -> int:
         return len(self._actors)
@@ -171,7 +201,7 @@ class RaySystem(Spawning):
 
     def _create(self, seat: Seat, order: SpawnOrder, place: Place) -> type[AgentActor]:
         ties = Ties(self.fleet, self._desk.way.handle, None if self._journal is None else self._journal.way.handle)
-        actor = create_agent(ties, order.agent, seat, place)
+        actor = create_agent(ties, description_of(order), seat, place)
         # Here in the thread, so that `close` finds it even if nobody waits for this thread any more.
         self._actors[seat] = actor
         return actor
@@ -252,7 +282,7 @@ class RaySystem(Spawning):
         told = False
         while True:
             try:
-                _, where = await self._places(1)
+                _, where = await room(1, self._held)
             except SystemUnavailable as error:
                 if not told:
                     log.warning("%s waits for room to live again: %s", agent, error)

@@ -3,7 +3,7 @@
 import asyncio
 import logging
 import os
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Mapping
 from typing import NamedTuple, TypeVar
 
 import ray
@@ -16,6 +16,7 @@ from ..runtime.errors import PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.surroundings import Surroundings
 from .channel import RayPost, namespace
+from .children import RayChildren
 from .journal import JournalActor, RayJournal
 from .link import AgentsDesk, RayLink
 from .replaced import RETRY_PAUSE, Replaced, give_way
@@ -63,12 +64,13 @@ class Ties(NamedTuple):
         node = ray.get_runtime_context().get_node_id()
         return await asked(self.supervisor, lambda desk: desk.tool_servers.remote(node))
 
-    def surroundings(self) -> Surroundings:
-        """The ports of a host, in this process."""
+    def surroundings(self, kinds: Mapping[str, bytes]) -> Surroundings:
+        """The ports of an agent's host, in this process; `kinds` are the descriptions that it may spawn."""
         link = RayLink(self.supervisor)
         log = None if self.journal is None else FleetLog(RayJournal(self.journal, self.fleet), self.fleet)
         post = RayPost(namespace(self.fleet), link.find)
-        return Surroundings(link, post, SystemClock(), log, give_way, leased=self.journal is not None)
+        leased, children = self.journal is not None, RayChildren(self.supervisor, kinds)
+        return Surroundings(link, post, SystemClock(), log, give_way, leased=leased, children=children)
 
 
 async def asked(way: Replaced[type[AgentsDesk]], call: Callable[[type[AgentsDesk]], Awaitable[T]]) -> T:

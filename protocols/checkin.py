@@ -249,6 +249,7 @@ class AgentStatus:
         note: Why it is as it is, in words.
         runs: Runs that were accepted and have not ended, in order: the one under way, then those that wait.
         tools: The tools in which it is now; those that wait for a person are none of them.
+        kind: What another agent has spawned it as; empty: a person spawned it.
     """
 
     agent: AgentId
@@ -276,6 +277,7 @@ class AgentStatus:
     limits: Limits | None = None
     spent: Amount = ZERO
     tools: tuple[str, ...] = ()
+    kind: str = ""
 
     @property
     def awaits_spawn(self) -> bool:

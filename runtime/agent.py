@@ -3,31 +3,31 @@
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from textwrap import shorten
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
+from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overload
 
 from ..protocols.errors import PresetInvalid
 from ..protocols.limits import Limits, limit_of
 from ..protocols.presets import ModelConfig, ModelPreset, Strict, ThinkingConfig
 from ..protocols.secret import Secret
+from ..protocols.spawning import Allowance
+from .agent_fields import check_tool_names, of, output_of, sequence_of, tool_of
 from .config import AmritaConfig
-from .errors import ToolInvalid
-from .given import is_duration
+from .given import is_duration, is_name
 from .hooks import Hooks, check_hook
 from .step.compaction import CompactionRules
 from .step.rules import Rules
 from .strategy import load_strategy
-from .tools.builtin import BUILTIN
 from .tools.servers import McpHttp, McpServer, McpStdio, check_server_names
-from .tools.tool import Tool, tool
+from .tools.spawn_agent import KindOffer
+from .tools.tool import Tool
 from .typed import OutputType
 
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ("Agent", "create_agent")
-
-T = TypeVar("T", bound=Strict)
+__all__ = ("Agent", "SpawnPolicy", "create_agent", "kind_of")
 
 SEQUENCES: Mapping[str, tuple[type, ...]] = MappingProxyType(
     {
@@ -45,8 +45,59 @@ CHOICES = MappingProxyType({"plan": ("never", "auto", "always"), "memory": ("age
 ELSEWHERE = "it belongs to the model: use preset=ModelPreset(...), where every protocol can be named."
 """What is said to who gives an agent a field of its preset."""
 
-KINDS = MappingProxyType({"preset": ModelPreset, "instructions": str, "config": AmritaConfig, "strategy": str})
+KINDS = MappingProxyType(
+    {"preset": ModelPreset, "instructions": str, "config": AmritaConfig, "strategy": str, "description": str}
+)
 """Fields of an agent that are taken in one form only."""
+
+ABOUT = 200
+"""Characters of its instructions that say what an agent without a description is for."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class SpawnPolicy(Strict):
+    """What an agent may spawn: the model chooses among kinds that a person has described, a name and a task.
+
+    Attributes:
+        kinds: Descriptions, by the names under which the model knows them. A child gets its task by mail.
+        depth: Generations below the agent; 1: its children spawn nobody, whatever their own policy says.
+        children: Agents that it may spawn in all its lives.
+        live: Agents below it, in all generations, that may live at once.
+        tokens: What all below it may spend together, each counted with its own limit while it lives; None: what it
+            may spend itself, and the fleet, are the only limits.
+    """
+
+    kinds: "Mapping[str, Agent]"
+    depth: int = 1
+    children: int = 8
+    live: int = 4
+    tokens: int | None = None
+
+    def __post_init__(self) -> None:
+        """Refuse what could never spawn anybody.
+
+        Raises:
+            PresetInvalid: It names the field and what it must be.
+        """
+        check_kinds(self.kinds)
+        object.__setattr__(self, "kinds", dict(self.kinds))
+        for name in ("depth", "children", "live", "tokens"):
+            number = getattr(self, name)
+            if type(number) is not int or number < 1:  # a bool is none
+                if name == "tokens" and number is None:
+                    continue
+                reason = f"SpawnPolicy.{name} must be a whole number of at least 1, not {number!r}."
+                raise PresetInvalid(field=name, reason=reason)
+
+    @property
+    def allowance(self) -> Allowance:
+        """The policy in numbers, as the Supervisor goes by it."""
+        return Allowance(self.depth, self.children, self.live, self.tokens)
+
+    @property
+    def offers(self) -> Mapping[str, KindOffer]:
+        """The kinds, as the model reads of them."""
+        return {name: kind.offer for name, kind in self.kinds.items()}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -71,6 +122,8 @@ class Agent(Strict):
         output: What an answer must be, as a pydantic model; None: any text.
         hooks: The user's own code that has a say at Steps, tool calls and limits.
         strategy: Import path, as `module:name`, of an object that decides in the core's place; empty: none.
+        spawns: What it may spawn, by the tool `spawn_agent`; None: nobody, and it has no such tool.
+        description: What it is for, as agents read it that may spawn it; empty: the beginning of its instructions.
     """
 
     hints = MappingProxyType(dict.fromkeys(("protocol", "model", "base_url", "api_key"), ELSEWHERE))
@@ -88,6 +141,8 @@ class Agent(Strict):
     output: OutputType | None = None
     hooks: tuple[Hooks, ...] = ()
     strategy: str = ""
+    spawns: SpawnPolicy | None = None
+    description: str = ""
 
     def __post_init__(self) -> None:
         """Take values in the forms in which people have them, and refuse those that cannot work.
@@ -102,6 +157,7 @@ class Agent(Strict):
             self._need(name, f"of type {kind.__name__}", fits=isinstance(getattr(self, name), kind))
         for name, choices in CHOICES.items():
             self._need(name, " or ".join(map(repr, choices)), fits=getattr(self, name) in choices)
+        self._need("spawns", "a SpawnPolicy, or None", fits=isinstance(cast("object", self.spawns), SpawnPolicy | None))
         seconds = self.run_timeout
         self._need("run_timeout", "a number of seconds above 0, or None", fits=seconds is None or is_duration(seconds))
         self._set("limit", limit_of(self.limit))
@@ -127,6 +183,17 @@ class Agent(Strict):
     def _need(self, name: str, what: str, *, fits: bool) -> None:
         if not fits:
             raise PresetInvalid(field=name, reason=f"Agent.{name} must be {what}, not {getattr(self, name)!r}.")
+
+    @property
+    def allowance(self) -> Allowance | None:
+        """What it may spawn, in numbers; None: nobody."""
+        return None if self.spawns is None else self.spawns.allowance
+
+    @property
+    def offer(self) -> KindOffer:
+        """What is said of it to those who may spawn it."""
+        about = self.description or shorten(self.instructions, ABOUT, placeholder="...")
+        return KindOffer(about, self.limit, self.allowance, self.priced, self.unbounded)
 
     @property
     def priced(self) -> bool:
@@ -170,6 +237,17 @@ class Agent(Strict):
         )
 
 
+def kind_of(agent: Agent, kind: str) -> Agent:
+    """The description of a kind that an agent may spawn.
+
+    Raises:
+        LookupError: It may not.
+    """
+    if agent.spawns is None or kind not in agent.spawns.kinds:
+        raise LookupError(f"there is no kind {kind!r} that it may spawn")
+    return agent.spawns.kinds[kind]
+
+
 ENDPOINT = ("base_url", "model", "api_key", "model_config", "thinking_config", "extra_body")
 """What `create_agent` takes in place of a preset."""
 
@@ -189,6 +267,8 @@ class AgentOptions(TypedDict, total=False):
     output: "type[BaseModel] | None"
     hooks: Iterable[Hooks]
     strategy: str
+    spawns: SpawnPolicy | None
+    description: str
 
 
 @overload
@@ -255,64 +335,22 @@ def endpoint_preset(
     )
 
 
-def sequence_of(field: str, kinds: tuple[type, ...], given: object) -> tuple[object, ...]:
-    """The values of a field of `Agent` that takes several, each of one of the kinds.
+def check_kinds(kinds: object) -> None:
+    """Check that an agent can spawn each of the kinds.
 
     Raises:
-        PresetInvalid: It is no sequence of such values.
+        PresetInvalid: There is none, or one that has no usable name, is no description, or gets no task.
     """
-    what = " or ".join(kind.__name__ for kind in kinds)
-    if isinstance(given, str | Mapping) or not isinstance(given, Iterable):
-        reason = f"Agent.{field} must be a list, not {given!r}: each of its values is a {what}."
-        raise PresetInvalid(field=field, reason=reason)
-    values = tuple(cast("Iterable[object]", given))
-    for place, each in enumerate(values):
-        if not isinstance(each, kinds):
-            raise PresetInvalid(field=field, reason=f"Agent.{field}[{place}] must be a {what}, not {each!r}.")
-    return values
-
-
-def output_of(given: "OutputType | type[BaseModel] | None") -> OutputType | None:
-    """An output type as it is, or one made of a pydantic model.
-
-    Raises:
-        PresetInvalid: It is no such model, or no JSON object becomes one.
-    """
-    return given if given is None or isinstance(given, OutputType) else OutputType(given)
-
-
-def tool_of(given: Tool | Callable[..., Any]) -> Tool:
-    """A tool as it is, or one made of a function.
-
-    Raises:
-        ToolInvalid: The function cannot be a tool.
-    """
-    return given if isinstance(given, Tool) else tool(given)
-
-
-def check_tool_names(tools: Iterable[Tool]) -> None:
-    """Check that a model can tell the tools of one agent from each other and from the built-in ones.
-
-    Raises:
-        ToolInvalid: A name is taken.
-    """
-    taken = {each.name: "it is a built-in tool's name: choose another" for each in BUILTIN}
-    for each in tools:
-        if each.name in taken:
-            raise ToolInvalid(tool=each.name, reason=taken[each.name])
-        taken[each.name] = "two tools of one agent have this name"
-
-
-def of(cls: type[T], field: str, given: T | Mapping[str, Any] | None) -> T:
-    """The value itself, one read from a mapping, or the default one.
-
-    Raises:
-        PresetInvalid: It is none of these.
-    """
-    if isinstance(given, cls):
-        return given
-    if given is None or isinstance(given, Mapping):
-        return cls.parse(given or {})
-    raise PresetInvalid(
-        field=field, reason=f"{field} must be {cls.__name__}(...) or its fields by name, not {given!r}."
-    )
+    if not isinstance(kinds, Mapping) or not kinds:
+        reason = "SpawnPolicy.kinds must map the name of each kind to its Agent(...), and have one at least."
+        raise PresetInvalid(field="kinds", reason=reason)
+    for name, kind in cast("Mapping[object, object]", kinds).items():
+        where = f"kinds[{name!r}]"
+        if not is_name(name):
+            reason = f"{where}: a kind's name has 1 to 64 letters, digits, hyphens and underscores."
+            raise PresetInvalid(field="kinds", reason=reason)
+        if not isinstance(kind, Agent):
+            raise PresetInvalid(field="kinds", reason=f"{where} must be an Agent(...), not {kind!r}.")
+        if kind.config.mail.on_mail != "wake":
+            reason = f"{where}: it gets its task by mail, so its config.mail.on_mail must be 'wake'."
+            raise PresetInvalid(field="kinds", reason=reason)

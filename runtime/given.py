@@ -1,13 +1,27 @@
 """What people give, looked at before anything is done with it."""
 
+import re
 from typing import TypeGuard
 
 from .errors import ArgumentInvalid, NumberInvalid, TaskInvalid
 
-__all__ = ("check_fleet_name", "check_grace", "check_kind", "check_task", "check_text", "is_duration", "text_flaw")
+__all__ = (
+    "check_fleet_name",
+    "check_grace",
+    "check_kind",
+    "check_task",
+    "check_text",
+    "is_duration",
+    "is_name",
+    "text_flaw",
+)
 
 NAME_LENGTH = 64
 """Characters of a fleet's name."""
+
+NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
+"""What agents, and the kinds of them that others spawn, are named. No dots: they join names in the ids of runs and
+messages."""
 
 
 def text_flaw(given: object) -> str:
@@ -27,6 +41,11 @@ def check_text(name: str, given: object) -> None:
     """
     if flaw := text_flaw(given):
         raise ArgumentInvalid(name=name, reason=f"it {flaw}")
+
+
+def is_name(given: object) -> TypeGuard[str]:
+    """Whether an agent, or a kind of agents, can be named so."""
+    return isinstance(given, str) and NAME.fullmatch(given) is not None
 
 
 def is_duration(given: object) -> TypeGuard[float]:

@@ -58,6 +58,7 @@ from .suspension import Stand
 from .tools.builtin import BUILTIN
 from .tools.executor import Executor
 from .tools.registry import Toolbox
+from .tools.spawn_agent import spawning_tools
 from .tools.tool import Tool
 from .whole import WholeWork
 from .work_loop import WorkLoop
@@ -133,7 +134,8 @@ class AgentHost:
 
     def _ports(self, extra: tuple[Tool, ...]) -> Ports:
         agent, config = self._agent, self._agent.config
-        toolbox = Toolbox((*agent.tools, *extra, *BUILTIN), config)
+        spawning = () if agent.spawns is None else spawning_tools(agent.spawns.offers, self._around.children)
+        toolbox = Toolbox((*agent.tools, *extra, *BUILTIN, *spawning), config)
         hooks = HookChain(agent.hooks, self.tell)
         return Ports(
             caller=self._caller,

@@ -24,6 +24,7 @@ from .host import AgentHost, Seat, Surroundings
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
 from .journal_errors import JournalUnavailable
+from .local_children import LocalChildren
 from .local_succession import LocalSuccession
 from .local_watch import LocalReach, WatchedLink
 from .local_ways import LocalAgents, LocalApprovals, LocalBudgets, LocalDrain, LocalPost, one_owner
@@ -38,7 +39,7 @@ from .supervision.supervisor import Supervisor
 from .supervision.wait_watch import WaitWatch
 from .supervision.wording import ENDED, UNSPAWNED
 from .suspension import Stand
-from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
+from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped, with_children
 from .tools.mcp.pool import ServerPool
 from .tools.served import served_tools
 from .watchdog import Watchdog, watch_over
@@ -142,7 +143,8 @@ class LocalSystem:
         reach = LocalReach(self._post, self._lives.kill, lambda agent, reason: self.stop((agent,), reason))
         self._watchdog = Watchdog(self._supervisor, reach, self._send_note, clock, self._policy)
         link = WatchedLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
-        self._around = Surroundings(link, self._post, clock, self._log)
+        self._children = LocalChildren(self.fleet, self._supervisor, self._post, self._hosts, self._lives)
+        self._around = Surroundings(link, self._post, clock, self._log, children=self._children)
         self._watching = watch_over(self._watchdog)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
@@ -163,6 +165,7 @@ class LocalSystem:
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
         ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
+        await self._children.aclose()
         await self._servers.aclose()
         await self._notes.aclose()
         await self._close_journal()
@@ -186,6 +189,7 @@ class LocalSystem:
             FleetClosed: The system is being closed.
             FleetTaken: Another process has gone on with the fleet.
         """
+        orders = with_children(orders, self._supervisor.statuses())
         newcomers = [order.newcomer for order in orders]
         lives = self._supervisor.admit_all(newcomers, os.getpid())
         names = {order.name for order in orders}
@@ -195,9 +199,7 @@ class LocalSystem:
             with one_owner(self.fleet):
                 await self._supervisor.log.written()
                 for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
-                    # A task of its own, so that the agent's configuration is that of its tools alone.
-                    await asyncio.create_task(self._bring_to_life(seat, order.agent))
-                    self._lives.keep(order)
+                    await self._lives.begin_first(seat, order)
                     progress(ready, len(orders))
         except BaseException:
             await self._undo(seats)

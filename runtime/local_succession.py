@@ -47,9 +47,18 @@ class LocalSuccession:
     _orders: dict[AgentId, SpawnOrder] = field(default_factory=dict[AgentId, SpawnOrder])
     _under_way: dict[AgentId, asyncio.Event] = field(default_factory=dict[AgentId, asyncio.Event])
 
-    def keep(self, order: SpawnOrder) -> None:
-        """Know how an agent was ordered that has come to life."""
+    async def begin_first(self, seat: Seat, order: SpawnOrder) -> None:
+        """Bring an agent to life, and know from now on how it was ordered."""
         self._orders[order.name] = order
+        await self._begin(seat, order.agent)
+
+    def described(self, agent: AgentId) -> Agent:
+        """What an agent is that has come to life here."""
+        return self._orders[agent].agent
+
+    async def _begin(self, seat: Seat, agent: Agent) -> None:
+        # A task of its own, so that the agent's configuration is that of its tools alone.
+        await asyncio.create_task(self.begin(seat, agent))
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run, in whichever life of the agent.
@@ -99,8 +108,7 @@ class LocalSuccession:
         (life,) = self.supervisor.admit_all([order.newcomer], os.getpid())
         try:
             await self.supervisor.log.written()
-            # A task of its own, so that the agent's configuration is that of its tools alone.
-            await asyncio.create_task(self.begin(Seat(order.name, life, order.parent), order.agent))
+            await self._begin(Seat(order.name, life, order.parent), order.agent)
         except FleetError as error:
             self.supervisor.died(order.name, life, str(error))
             raise

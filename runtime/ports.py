@@ -10,9 +10,10 @@ from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.mail import Kind, Receipt
 from ..protocols.notices import Notice
+from ..protocols.spawning import SpawnAnswer, SpawnRequest, StopAnswer, StopRequest
 from ..protocols.waits import WaitRefusal, WaitRequest
 
-__all__ = ("Channel", "Clock", "Journal", "PostOffice", "Record", "Stored", "SupervisorLink", "Transport")
+__all__ = ("Channel", "Children", "Clock", "Journal", "PostOffice", "Record", "Stored", "SupervisorLink", "Transport")
 
 
 class Clock(Protocol):
@@ -86,6 +87,26 @@ class SupervisorLink(Protocol):
 
     async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:
         """The other agents of the fleet."""
+        ...
+
+
+class Children(Protocol):
+    """An agent's way to those that it may spawn."""
+
+    async def spawn(self, request: SpawnRequest) -> SpawnAnswer:
+        """Have a child come to life; asked for again by the same call, it is the same one.
+
+        Raises:
+            FleetError: It cannot be asked, or does not answer: whether there is a child is unknown.
+        """
+        ...
+
+    async def stop_child(self, request: StopRequest) -> StopAnswer:
+        """Stop one below an agent, and all under that; it may be asked for again.
+
+        Raises:
+            FleetError: It cannot be asked, or does not answer.
+        """
         ...
 
 

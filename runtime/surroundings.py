@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from .journal.fleet_log import FleetLog
-from .ports import Clock, PostOffice, SupervisorLink
+from .ports import Children, Clock, PostOffice, SupervisorLink
 
 __all__ = ("Surroundings",)
 
@@ -25,6 +25,7 @@ class Surroundings:
         superseded: Told, in the work loop, that a newer life of an agent has begun, and why that is known.
         leased: Another Supervisor follows one that dies, so an agent waits for it, and goes on only while its lease on
             its life holds.
+        children: The way to those that agents spawn; None: nobody can be spawned here.
     """
 
     link: SupervisorLink
@@ -33,3 +34,4 @@ class Surroundings:
     log: FleetLog | None = None
     superseded: Callable[[str], None] = stay
     leased: bool = False
+    children: Children | None = None

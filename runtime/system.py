@@ -1,6 +1,6 @@
 """What agents run on, as a fleet sees it: this process (`local`) or a Ray cluster (`ray`)."""
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from importlib import import_module
 from pathlib import Path
@@ -33,6 +33,7 @@ __all__ = (
     "System",
     "collect_garbage",
     "load_system",
+    "with_children",
 )
 
 Progress = Callable[[int, int], None]
@@ -46,19 +47,50 @@ STOP_PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class SpawnOrder:
-    """One agent to be spawned, under a `limit` of its own, in a `team`; `parent` is told by mail when it ends badly."""
+    """One agent to be spawned.
+
+    Attributes:
+        parent: Who is told by mail when it ends badly.
+        limit: A limit of its own.
+        team: Its team; empty: its parent's, if that is in one.
+        again: It is a child of another agent, which the Supervisor knows: its limit and its team are those it has.
+        carried: The description's bytes, if it came in them from another process, and goes on in them.
+    """
 
     name: AgentId
     agent: Agent
     parent: AgentId | None = None
     limit: Limits | None = None
     team: str = ""
+    again: bool = False
+    carried: tuple[bytes, ...] = ()
 
     @property
     def newcomer(self) -> Newcomer:
         """What is asked of the Supervisor for it."""
         agent = self.agent
-        return Newcomer(self.name, self.parent, self.limit, self.team, agent.priced, agent.unbounded)
+        bills = agent.priced, agent.unbounded
+        return Newcomer(self.name, self.parent, self.limit, self.team, *bills, agent.allowance, self.again)
+
+
+def with_children(orders: tuple[SpawnOrder, ...], rows: Iterable[AgentStatus]) -> tuple[SpawnOrder, ...]:
+    """The orders, and those of children that lived below such agents when their fleet ended: they come back with them.
+
+    Only a kind that its parent may still spawn comes back.
+
+    Args:
+        orders: What a person asks for.
+        rows: All agents of the fleet.
+    """
+    fallen = [row for row in rows if row.kind and row.awaits_spawn]
+    every, names = list(orders), {order.name for order in orders}
+    for order in every:  # grows while it is walked
+        kinds: Mapping[str, Agent] = {} if order.agent.spawns is None else order.agent.spawns.kinds
+        for row in fallen:
+            if row.parent == order.name and row.kind in kinds and row.agent not in names:
+                every.append(SpawnOrder(row.agent, kinds[row.kind], order.name, again=True))
+                names.add(row.agent)
+    return tuple(every)
 
 
 @dataclass(frozen=True, slots=True)

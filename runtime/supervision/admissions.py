@@ -1,13 +1,15 @@
 """Who comes into a fleet and how lives end: the part of the Supervisor that systems ask."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from difflib import get_close_matches
 
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import USER, AgentId, Incarnation
 from ...protocols.limits import Limits
 from ...protocols.notices import NoticeType
-from ..errors import NameInvalid, RunError
+from ...protocols.spawning import SpawnAnswer, SpawnCause, Spawned, SpawnRefusal, SpawnRequest
+from ..errors import NameInvalid, NameTaken, RunError
 from ..limit_errors import LimitTooLarge, PriceMissing, TeamUnknown
 from . import wording
 from .account import Account, Path, team_name
@@ -19,10 +21,12 @@ from .commands import (
     Bury,
     FormTeams,
     Newcomer,
+    Spawn,
     Team,
 )
 from .ledger import Short
 from .roster import NEWCOMER, Member, Roster, check_name, is_restarting
+from .spawn_policy import Household, refusal
 
 __all__ = ("Admissions", "Newcomer", "Team")
 
@@ -105,6 +109,22 @@ class Admissions(Bench):
                 self._admitted(member)
             return tuple(member.incarnation for member in members)
 
+    def spawn(self, request: SpawnRequest, pid: int) -> SpawnAnswer:
+        """Take in the child that an agent asks for, if it may have one: looked at and let in as one thing.
+
+        Asked for again by the same call, it is the same child as long as that lives.
+
+        Args:
+            request: What is asked for.
+            pid: The process that brings it to life.
+        """
+        with self._turn(Spawn(request, pid)):
+            answer = self._spawned(request, pid)
+            if isinstance(answer, SpawnRefusal):
+                facts: Facts = {"cause": answer.cause, "kind": request.kind, "name": request.name}
+                self._tell(NoticeType.AGENT, "spawn_refused", request.agent, answer.why, facts)
+            return answer
+
     def newcomer(self, agent: AgentId) -> Newcomer:
         """The agent as it asked to come in, to ask for its next life.
 
@@ -148,11 +168,45 @@ class Admissions(Bench):
             self._tell(NoticeType.AGENT, "died", agent, reason, facts)
             if wanted and not again:
                 self._tell(NoticeType.AGENT, "quarantined", agent, wording.quarantine(agent))
-            if not again:
+            if not again and (member.told or not member.kind):  # that a child is not born, its parent's call says
                 self._note(member.parent, wording.death_note(agent, reason))
             return again
 
+    def _spawned(self, request: SpawnRequest, pid: int) -> SpawnAnswer:
+        spawner = self._roster.current(request.agent, request.incarnation)
+        if spawner is None or spawner.stopped is not None:
+            why = f"{request.agent} may do nothing more, and so spawns nobody."
+            return SpawnRefusal(SpawnCause.NOT_GRANTED, why)
+        was = self._roster.latest(request.name)
+        if was is not None and (was.call, was.parent) == (request.call, spawner.agent) and was.lives:
+            born = not was.awaited or was.told > 0 or was.restarts
+            return Spawned(was.agent, was.incarnation, was.limit, born)
+        if (refused := refusal(request, self._household(spawner.agent))) is not None:
+            return refused
+        return self._let_in(request, pid)
+
+    def _let_in(self, request: SpawnRequest, pid: int) -> SpawnAnswer:
+        bills = request.priced, request.unbounded
+        asks = Newcomer(request.name, request.agent, request.limit, "", *bills, request.allowance)
+        newcomer = replace(self._newcomer(asks, pid), kind=request.kind, call=request.call, awaited=True)
+        before = self._roster.state()
+        try:
+            member = self._roster.admit(newcomer)
+            self._open_account(member, self._path(member.agent))
+        except RunError as error:
+            self._roster = Roster(before)
+            return SpawnRefusal(cause_of(error), str(error))
+        self._admitted(member)
+        return Spawned(member.agent, member.incarnation, member.limit)
+
+    def _household(self, agent: AgentId) -> Household:
+        """Who was spawned by whom, now, as it matters to this agent; the lock is held."""
+        above = self._ledger.lineage(self._path(agent))[:-1]
+        return Household(self._roster.members(), lambda name: self._ledger.account(self._path(name)), above)
+
     def _newcomer(self, asks: Newcomer, pid: int) -> Member:
+        if asks.again and (was := self._roster.latest(asks.agent)) is not None:
+            asks = asks._replace(limit=was.limit, team=was.team)
         status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
         above = None if asks.parent == USER else asks.parent
         return Member(
@@ -165,6 +219,7 @@ class Admissions(Bench):
             team=asks.team,
             priced=asks.priced,
             unbounded=asks.unbounded,
+            allowance=asks.allowance,
         )
 
     def _open_account(self, member: Member, path: Path) -> bool:
@@ -208,9 +263,17 @@ class Admissions(Bench):
             "parent": member.parent,
             "limit": None if member.limit is None else member.limit.tokens,
             "pid": member.pid,
+            "kind": member.kind,
         }
         self._tell(NoticeType.AGENT, "admitted", member.agent, wording.admission(member), facts)
         limited = any(account.limit is not None for account in self._ledger.lineage(self._path(member.agent)))
         if member.unbounded and limited and member.incarnation == 1:
             text = f"{member.agent} has a provider that may bill more than it is granted, so its limits are not hard"
             self._tell(NoticeType.BUDGET, "soft", member.agent, text)
+
+
+def cause_of(error: RunError) -> SpawnCause:
+    """What kept a child out that its spawner may have."""
+    if isinstance(error, NameInvalid | NameTaken):
+        return SpawnCause.NAME
+    return SpawnCause.TOKENS if isinstance(error, LimitTooLarge) else SpawnCause.NOT_GRANTED

@@ -7,6 +7,7 @@ from ...protocols.checkin import AgentStatus, CheckIn, Settlement
 from ...protocols.ids import AgentId, Incarnation
 from ...protocols.limits import Limits
 from ...protocols.notices import Notice
+from ...protocols.spawning import Allowance, SpawnRequest, StopRequest
 
 __all__ = (
     "Admit",
@@ -21,7 +22,9 @@ __all__ = (
     "Newcomer",
     "PauseAgents",
     "Settle",
+    "Spawn",
     "StopAgents",
+    "StopChild",
     "Team",
     "Tell",
 )
@@ -37,6 +40,8 @@ class Newcomer(NamedTuple):
         team: The team it is to belong to; empty: its parent's, if that is in one.
         priced: Each of its presets says what its model costs.
         unbounded: A provider of its may bill any number of tokens more than it is granted.
+        allowance: What it may spawn; None: nobody, or what an earlier life of it might.
+        again: Its limit and its team are those of its earlier life, whatever is said here.
     """
 
     agent: AgentId
@@ -45,6 +50,8 @@ class Newcomer(NamedTuple):
     team: str = ""
     priced: bool = False
     unbounded: bool = False
+    allowance: Allowance | None = None
+    again: bool = False
 
 
 class Team(NamedTuple):
@@ -98,6 +105,14 @@ class Admit:
 
 
 @dataclass(frozen=True, slots=True)
+class Spawn:
+    """Take in the child that an agent asks for, if it may have one."""
+
+    request: SpawnRequest
+    pid: int
+
+
+@dataclass(frozen=True, slots=True)
 class AdmitUser:
     """Number one more process through which a person speaks."""
 
@@ -143,6 +158,13 @@ class StopAgents:
 
 
 @dataclass(frozen=True, slots=True)
+class StopChild:
+    """Put a tombstone on one that an agent may stop, and on all under it."""
+
+    request: StopRequest
+
+
+@dataclass(frozen=True, slots=True)
 class PauseAgents:
     """Pause, or without a reason let go on."""
 
@@ -154,12 +176,14 @@ Command: TypeAlias = (
     Begin
     | FormTeams
     | Admit
+    | Spawn
     | AdmitUser
     | Bury
     | Check
     | Settle
     | Tell
     | StopAgents
+    | StopChild
     | PauseAgents
     | ChangeLimit
     | GrantNoMore

@@ -18,7 +18,9 @@ from .commands import (
     GrantNoMore,
     PauseAgents,
     Settle,
+    Spawn,
     StopAgents,
+    StopChild,
     Tell,
 )
 from .supervisor import Supervisor
@@ -37,14 +39,8 @@ def perform(supervisor: Supervisor, command: Command) -> None:
     """Ask a Supervisor for what another one was asked. What that one refused is refused here too."""
     with suppress(RunError, ValueError):
         match command:
-            case Begin(owner=owner, limit=limit):
-                supervisor.begin(owner, limit)
-            case Admit(newcomers=newcomers, pid=pid):
-                supervisor.admit_all(newcomers, pid)
-            case AdmitUser():
-                supervisor.admit(USER, None, None, 0)
-            case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
-                supervisor.died(agent, incarnation, reason, restart=restart)
+            case Begin() | Admit() | Spawn() | AdmitUser() | Bury():
+                admit(supervisor, command)
             case Check(asked=asked):
                 supervisor.check_in(asked)
             case Settle(settlement=settlement):
@@ -55,11 +51,32 @@ def perform(supervisor: Supervisor, command: Command) -> None:
                 steer(supervisor, command)
 
 
-def steer(supervisor: Supervisor, command: StopAgents | PauseAgents | FormTeams | ChangeLimit | GrantNoMore) -> None:
-    """Ask for what a person asked."""
+def admit(supervisor: Supervisor, command: Begin | Admit | Spawn | AdmitUser | Bury) -> None:
+    """The same, of who comes into a fleet and whose life is over."""
+    match command:
+        case Begin(owner=owner, limit=limit):
+            supervisor.begin(owner, limit)
+        case Admit(newcomers=newcomers, pid=pid):
+            supervisor.admit_all(newcomers, pid)
+        case Spawn(request=request, pid=pid):
+            supervisor.spawn(request, pid)
+        case AdmitUser():
+            supervisor.admit(USER, None, None, 0)
+        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
+            supervisor.died(agent, incarnation, reason, restart=restart)
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def steer(
+    supervisor: Supervisor, command: StopAgents | StopChild | PauseAgents | FormTeams | ChangeLimit | GrantNoMore
+) -> None:
+    """Ask for what a person asked, or an agent of those below it."""
     match command:
         case StopAgents(agents=agents, reason=reason):
             supervisor.stop(agents, reason)
+        case StopChild(request=request):
+            supervisor.stop_child(request)
         case PauseAgents(agents=agents, reason=reason):
             supervisor.pause(agents, reason)
         case FormTeams(teams=teams):

@@ -4,7 +4,6 @@ A stop leaves a tombstone: on the agents, on all under them, and on whoever is a
 restart nor a parent lifts it.
 """
 
-import re
 from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
@@ -14,13 +13,12 @@ from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ...protocols.limits import Limits
 from ...protocols.notices import Notice
+from ...protocols.spawning import Allowance
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
+from ..given import is_name
 from .account import Account, Path
 
 __all__ = ("Member", "Roster", "RosterState", "check_name", "is_restarting")
-
-NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
-"""No dots: they join names in the ids of runs and messages."""
 
 NEWCOMER = "idle"
 """The phase of an agent that has not reported yet."""
@@ -36,7 +34,7 @@ def check_name(name: object) -> None:
         raise NameInvalid(name=str(name), reason=f"a name is a text, not {type(name).__name__}")
     if name in (SUPERVISOR, USER):
         raise NameInvalid(name=name, reason="the runtime uses that name itself")
-    if not NAME.fullmatch(name):
+    if not is_name(name):
         reason = "a name has 1 to 64 letters, digits, hyphens and underscores and begins with a letter or digit"
         raise NameInvalid(name=name, reason=reason)
 
@@ -59,6 +57,10 @@ class Member:
         priced: Each of its presets says what its model costs.
         unbounded: A provider of its may bill any number of tokens more than it is granted.
         short: The account that lacked what it needed, while it is paused for that; empty: it is not.
+        kind: What another agent has spawned it as; empty: a person spawned it.
+        call: The tool call by which it was spawned; empty: none.
+        allowance: What it may spawn; None: nobody.
+        awaited: By that call this life was let in, and by nobody who brings it to life anyway.
     """
 
     agent: AgentId
@@ -76,6 +78,15 @@ class Member:
     priced: bool = False
     unbounded: bool = False
     short: Path = ()
+    kind: str = ""
+    call: str = ""
+    allowance: Allowance | None = None
+    awaited: bool = False
+
+    @property
+    def lives(self) -> bool:
+        """It lives, stopped or not, or is about to live again."""
+        return self.dead is None or self.restarts
 
     @property
     def active(self) -> bool:
@@ -107,6 +118,7 @@ class Member:
             limits=account.limit,
             tokens=account.spent.tokens,
             spent=account.spent,
+            kind=self.kind,
         )
 
 
@@ -198,7 +210,8 @@ class Roster(Members):
         """Take in a new agent, or a dead one's next life.
 
         Args:
-            newcomer: The agent as it asks to come in; its incarnation is given here.
+            newcomer: The agent as it asks to come in; its incarnation is given here. A next life was spawned as the one
+                before was, and may spawn what that one might, if nothing else is said.
 
         Returns:
             The member. It is stopped from the beginning if its parent, its earlier life or the fleet was.
@@ -223,6 +236,9 @@ class Roster(Members):
             incarnation=Incarnation(was.incarnation + 1 if was else 1),
             paused=was.paused if was else None,
             short=was.short if was else (),
+            kind=newcomer.kind or (was.kind if was else ""),
+            call=newcomer.call or (was.call if was else ""),
+            allowance=newcomer.allowance or (was.allowance if was else None),
         )
         for reason in tombstones:
             if reason is not None and member.stopped is None:

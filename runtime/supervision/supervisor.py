@@ -5,6 +5,7 @@ from dataclasses import replace
 from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlement, Stop
 from ...protocols.ids import USER, AgentId
 from ...protocols.notices import Notice, NoticeType
+from ...protocols.spawning import StopAnswer, StopRequest
 from . import wording
 from .account import Account
 from .bench import Facts
@@ -15,6 +16,7 @@ from .commands import (
     PauseAgents,
     Settle,
     StopAgents,
+    StopChild,
     Team,
     Tell,
 )
@@ -115,6 +117,18 @@ class Supervisor(Budgets):
                 if (dead := wording.dead_letter_note(notice)) is not None:
                     self._note(*dead)
 
+    def stop_child(self, request: StopRequest) -> StopAnswer:
+        """Stop one that an agent, or one below it, has spawned, and all under that one."""
+        with self._turn(StopChild(request)):
+            asks, child = self._roster.current(request.agent, request.incarnation), request.child
+            if asks is None or asks.stopped is not None:
+                return StopAnswer(why=f"{request.agent} may do nothing more, and so stops nobody.")
+            below = [member.agent for member in self._household(request.agent).below(request.agent)]
+            if child not in below:
+                there = f"Those are: {', '.join(below)}." if below else "There is none."
+                return StopAnswer(why=f"You may stop only agents that you, or those below you, have spawned. {there}")
+            return StopAnswer(self._stop((child,), request.reason))
+
     # --- what people call ---------------------------------------------------------------------------------------------
 
     def find(self, agent: AgentId) -> AgentStatus:
@@ -152,8 +166,7 @@ class Supervisor(Budgets):
             AgentUnknown: One of the names; then nobody is stopped.
         """
         with self._turn(StopAgents(agents, reason)):
-            self._put_tombstones(agents, reason)
-            return tuple(member.agent for member in self._roster.family(agents) if member.dead is None)
+            return self._stop(agents, reason)
 
     def pause(self, agents: tuple[AgentId, ...], reason: str | None) -> tuple[AgentId, ...]:
         """Have agents and all under them stay where they are, or, without a reason, go on; all if none is named.
@@ -173,6 +186,11 @@ class Supervisor(Budgets):
             return tuple(member.agent for member in self._roster.family(agents) if member.active)
 
     # ------------------------------------------------------------------------------------------------------------------
+
+    def _stop(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
+        """Put tombstones; gives those under them that live."""
+        self._put_tombstones(agents, reason)
+        return tuple(member.agent for member in self._roster.family(agents) if member.dead is None)
 
     def _fenced(self, asked: CheckIn) -> Stop:
         reason = wording.fenced(asked, self._roster.latest(asked.agent))

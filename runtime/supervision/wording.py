@@ -107,6 +107,8 @@ def ordinal(number: int) -> str:
 def admission(member: Member) -> str:
     """That an agent came, and how."""
     came = "joined the fleet" if member.incarnation == 1 else f"came back to the fleet, life {member.incarnation}"
+    if member.kind and member.incarnation == 1:
+        came += f", spawned by {member.parent} as {member.kind}"
     return came if member.stopped is None else f"{came}, but may do nothing: {member.stopped}"
 
 

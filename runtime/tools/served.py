@@ -10,6 +10,7 @@ from ...protocols.messages import Json
 from .builtin import BUILTIN
 from .output import ToolOutput
 from .servers import Holder, McpServer, ToolServers
+from .spawn_agent import SPAWN_AGENT, STOP_AGENT
 from .tool import Tool
 from .update_step import UPDATE_STEP_TOOL
 
@@ -61,7 +62,7 @@ async def served_tools(
         raise failures.exceptions[0] from None
     offers = [each.result() for each in asked]
     pairs = [(server, schema) for server, offer in zip(wanted, offers, strict=True) for schema in offer]
-    taken = {UPDATE_STEP_TOOL.name, *(each.name for each in (*BUILTIN, *own))}
+    taken = {UPDATE_STEP_TOOL.name, SPAWN_AGENT, STOP_AGENT, *(each.name for each in (*BUILTIN, *own))}
     names = tool_names([(server.name, schema.name) for server, schema in pairs], taken)
     return tuple(
         Tool(

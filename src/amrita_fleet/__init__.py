@@ -47,6 +47,7 @@ if TYPE_CHECKING:
     from .protocols.providers.base import Adapter as Adapter
     from .protocols.secret import Secret as Secret
     from .runtime.agent import Agent as Agent
+    from .runtime.agent import SpawnPolicy as SpawnPolicy
     from .runtime.agent import create_agent as create_agent
     from .runtime.approvals import Approvals as Approvals
     from .runtime.config import AmritaConfig as AmritaConfig
@@ -229,6 +230,7 @@ __all__ = (
     "Rung",
     "Secret",
     "SelfAddressed",
+    "SpawnPolicy",
     "Stage",
     "StepBegun",
     "StepEnded",
@@ -302,7 +304,7 @@ _HOMES = {
     "protocols.prices": ("Price",),
     "protocols.providers.base": ("Adapter",),
     "protocols.secret": ("Secret",),
-    "runtime.agent": ("Agent", "create_agent"),
+    "runtime.agent": ("Agent", "SpawnPolicy", "create_agent"),
     "runtime.approvals": ("Approvals",),
     "runtime.config": (
         "AmritaConfig",

@@ -11,6 +11,7 @@ from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
 from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.prices import Rates
+from amrita_fleet.protocols.spawning import Allowance, SpawnRequest, StopRequest
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import RunError
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
@@ -30,7 +31,9 @@ from amrita_fleet.runtime.supervision.commands import (
     Newcomer,
     PauseAgents,
     Settle,
+    Spawn,
     StopAgents,
+    StopChild,
     Team,
     Tell,
 )
@@ -58,6 +61,7 @@ places = st.sampled_from(["", TEAM, *NAMES])
 lives = st.integers(1, 3).map(Incarnation)
 attempts = st.integers(1, 4)
 tokens = st.none() | st.integers(-1, 900)
+allowances = st.none() | st.builds(Allowance, st.integers(1, 2), st.integers(1, 2), st.integers(1, 2), st.none())
 
 
 def check_in(agent: AgentId, life: Incarnation, attempt: int, bound: int = 0, output: int = 0) -> CheckIn:
@@ -83,7 +87,16 @@ def settlements(draw: st.DrawFn) -> Command:
 @st.composite
 def admissions(draw: st.DrawFn) -> Command:
     limit, team = draw(st.sampled_from([None, *LIMITS])), draw(st.sampled_from(["", "", TEAM, "nobodys"]))
-    return Admit((Newcomer(draw(names), draw(st.none() | names), limit, team, draw(st.booleans())),), 1)
+    newcomer = Newcomer(draw(names), draw(st.none() | names), limit, team, draw(st.booleans()))
+    return Admit((newcomer._replace(allowance=draw(allowances), again=draw(st.booleans())),), 1)
+
+
+@st.composite
+def spawns(draw: st.DrawFn) -> Command:
+    limit, call = draw(st.sampled_from([None, *LIMITS])), draw(st.sampled_from(["r.1", "r.2"]))
+    asks = draw(names), draw(lives), "kind", draw(names), call, limit
+    request = SpawnRequest(*asks, allowance=draw(allowances), priced=draw(st.booleans()))
+    return Spawn(request, 1)
 
 
 def told(agent: AgentId, life: Incarnation, phase: str, number: int) -> Tell:
@@ -99,6 +112,8 @@ def quiet(agent: AgentId, life: Incarnation, phase: str) -> Tell:
 
 commands = st.one_of(
     admissions(),
+    spawns(),
+    st.builds(StopChild, st.builds(StopRequest, names, lives, names)),
     st.builds(
         Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, Limits(tokens=1), Limits(tokens=50), LIMIT])
     ),
@@ -126,14 +141,8 @@ def answer(supervisor: Supervisor, command: Command) -> object:
 def said(supervisor: Supervisor, command: Command) -> object:
     found: object = None
     match command:
-        case Begin(owner=owner, limit=limit):
-            supervisor.begin(owner, limit)
-        case Admit(newcomers=newcomers, pid=pid):
-            found = supervisor.admit_all(newcomers, pid)
-        case AdmitUser():
-            found = supervisor.admit(USER, None, None, 0)
-        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
-            found = supervisor.died(agent, incarnation, reason, restart=restart)
+        case Begin() | Admit() | Spawn() | AdmitUser() | Bury():
+            found = admitted(supervisor, command)
         case Check(asked=asked):
             found = supervisor.check_in(asked)
         case Settle(settlement=settlement):
@@ -146,11 +155,13 @@ def said(supervisor: Supervisor, command: Command) -> object:
 
 
 def steered(
-    supervisor: Supervisor, command: StopAgents | PauseAgents | FormTeams | ChangeLimit | GrantNoMore
-) -> tuple[AgentId, ...] | None:
+    supervisor: Supervisor, command: StopAgents | StopChild | PauseAgents | FormTeams | ChangeLimit | GrantNoMore
+) -> object:
     match command:
         case StopAgents(agents=agents, reason=reason):
             return supervisor.stop(agents, reason)
+        case StopChild(request=request):
+            return supervisor.stop_child(request)
         case PauseAgents(agents=agents, reason=reason):
             return supervisor.pause(agents, reason)
         case FormTeams(teams=teams):
@@ -160,6 +171,23 @@ def steered(
             return supervisor.limit(of, limit)
         case GrantNoMore(of=of):
             return supervisor.grant_no_more(of)
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def admitted(supervisor: Supervisor, command: Begin | Admit | Spawn | AdmitUser | Bury) -> object:
+    match command:
+        case Begin(owner=owner, limit=limit):
+            supervisor.begin(owner, limit)
+            return None
+        case Admit(newcomers=newcomers, pid=pid):
+            return supervisor.admit_all(newcomers, pid)
+        case Spawn(request=request, pid=pid):
+            return supervisor.spawn(request, pid)
+        case AdmitUser():
+            return supervisor.admit(USER, None, None, 0)
+        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
+            return supervisor.died(agent, incarnation, reason, restart=restart)
         case _ as unknown:
             assert_never(unknown)
 
