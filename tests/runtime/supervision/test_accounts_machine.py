@@ -1,6 +1,6 @@
 """Whatever agents ask, report and leave unsaid, and whoever dies: what a provider may count is set aside or spent."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -66,7 +66,8 @@ class AnyFleet(RuleBasedStateMachine):
         self.attempts = 0
 
     def accounts(self) -> tuple[Account, ...]:
-        return self.supervisor.accounts()
+        """All of them, but for when their first call was asked for."""
+        return tuple(replace(account, began=None) for account in self.supervisor.accounts())
 
     def under(self, account: Account) -> list[Call]:
         """The calls that an account pays for."""
