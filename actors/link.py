@@ -12,6 +12,7 @@ from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
 from ..protocols.ids import AgentId, Incarnation
 from ..protocols.notices import Notice
+from ..protocols.restarts import RestartPolicy
 from ..protocols.waits import WaitRefusal, WaitRequest
 from ..runtime.lease import is_latest
 from .channel import CONTROL
@@ -75,6 +76,7 @@ class Charter(NamedTuple):
         journal: The journal's actor; None: there is none.
         owner: Names this opening of the fleet; the processes that follow one that died have the same.
         service: The fleet outlives the process that began it.
+        restarts: How often an agent may be restarted.
     """
 
     fleet: str
@@ -82,6 +84,7 @@ class Charter(NamedTuple):
     journal: type[JournalActor] | None
     owner: str
     service: bool
+    restarts: RestartPolicy
 
 
 class AgentsDesk(ABC):

@@ -6,6 +6,7 @@ from functools import partial
 from anyio import to_thread
 
 from ..protocols.ids import SUPERVISOR
+from ..protocols.restarts import RestartPolicy
 from ..runtime.errors import SystemUnavailable
 from .attached import AttachedSystem
 from .journal import JournalPlace
@@ -20,7 +21,9 @@ __all__ = ("ServiceSystem",)
 class ServiceSystem(AttachedSystem):
     """Begins such a fleet; from then on this process is one of those that are attached to it."""
 
-    def __init__(self, fleet: str, limit: int | None, address: str | None, journal: JournalPlace) -> None:
+    def __init__(
+        self, fleet: str, limit: int | None, address: str | None, journal: JournalPlace, restarts: RestartPolicy
+    ) -> None:
         """Nothing is made before `open`.
 
         Args:
@@ -28,10 +31,12 @@ class ServiceSystem(AttachedSystem):
             limit: Tokens the fleet may spend; None: no limit.
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else the one that runs on this machine.
             journal: Where everything is written that another process needs to go on.
+            restarts: How often an agent may be restarted.
         """
         super().__init__(fleet, address)
         self._limit = limit
         self._journal = journal
+        self._restarts = restarts
 
     async def _obtain(self) -> tuple[str, type[SupervisorActor]]:
         """Begin the fleet.
@@ -47,7 +52,8 @@ class ServiceSystem(AttachedSystem):
             journal = await made(partial(create_journal, self.fleet, self._journal, create=True, service=True))
             begun.append(journal)
             await ready(journal.begin.remote(), "journal")
-            charter = Charter(self.fleet, self._limit, journal, secrets.token_hex(8), service=True)
+            owner = secrets.token_hex(8)
+            charter = Charter(self.fleet, self._limit, journal, owner, service=True, restarts=self._restarts)
             supervisor = await made(partial(create_supervisor, charter))
             begun.append(supervisor)
             await ready(supervisor.open.remote(True), "supervisor")  # noqa: FBT003  Ray's calls are positional

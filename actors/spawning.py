@@ -40,7 +40,7 @@ class Spawning(Steering, ABC):
         for agent in {id(order.agent): order.agent for order in orders}.values():
             check_picklable(agent, "agent")
         nodes, where = await self._places(len(orders))
-        newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
+        newcomers = [Newcomer(order.name, order.parent, order.limit, order.agent.restart) for order in orders]
         lives = await self._supervisor.ask(lambda supervisor: supervisor.admit.remote(newcomers, os.getpid()))
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:

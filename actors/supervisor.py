@@ -121,7 +121,7 @@ class SupervisorActor(SteeringDesk, Reborn):
         if commands is not None:
             commands.begin(partial(perform, made))
         if first:
-            made.begin(self._charter.owner, limit)
+            made.begin(self._charter.owner, limit, self._charter.restarts)
             bury_all(made, ENDED)
         self._log, self._watch = commands, WaitWatch(made, RayAgents(post), clock)
         self._made = made  # the last: with it, other groups answer

@@ -15,11 +15,13 @@ from ..protocols.codec import decode
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
 from ..protocols.outcome import Ending, Outcome
+from ..protocols.restarts import RestartPolicy
 from ..runtime.errors import ChannelClosed, FleetClosed, NameTaken, SystemUnavailable
 from ..runtime.host import Seat
 from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.life_end import CLOSED
 from ..runtime.ports import Journal
+from ..runtime.supervision.restart import USUAL
 from ..runtime.supervision.supervisor import Newcomer
 from ..runtime.supervision.wording import UNSPAWNED
 from ..runtime.system import SpawnOrder
@@ -51,7 +53,14 @@ ENDED_ELSEWHERE = "it was ended by another process"
 class RaySystem(Spawning):
     """A fleet whose actors end with this process, or with `close`. It belongs to one event loop."""
 
-    def __init__(self, fleet: str, limit: int | None, address: str | None, journal: JournalPlace | None = None) -> None:
+    def __init__(
+        self,
+        fleet: str,
+        limit: int | None,
+        address: str | None,
+        journal: JournalPlace | None = None,
+        restarts: RestartPolicy = USUAL,
+    ) -> None:
         """Nothing runs before `open`.
 
         Args:
@@ -60,11 +69,12 @@ class RaySystem(Spawning):
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else a new cluster on this machine.
             journal: Where everything is written that another process needs to go on. With it, agents whose process dies
                 are restarted, and so are the Supervisor and the journal's actor. None: nowhere, and nothing is.
+            restarts: How often an agent may be restarted.
         """
         self.fleet = fleet
         self._address = choose(address, LOCAL)
         self._journal = None if journal is None else kept_journal(fleet, journal)
-        self._desk = kept_supervisor(fleet, limit, self._journal)
+        self._desk = kept_supervisor(fleet, limit, self._journal, restarts)
         # Handles that keep the actors alive: Ray ends an actor with its creator's last one.
         self._actors: dict[Seat, type[AgentActor]] = {}
         self._orders: dict[AgentId, SpawnOrder] = {}
@@ -254,7 +264,7 @@ class RaySystem(Spawning):
 
     async def _admit_again(self, seat: Seat, order: SpawnOrder) -> Incarnation:
         """The number of the next life. An answer may have been lost: only this system admits, so what came is ours."""
-        newcomer = Newcomer(order.name, order.parent, order.limit)
+        newcomer = Newcomer(order.name, order.parent, order.limit, order.agent.restart)
         try:
             admitted = await self._ask_supervisor(
                 lambda supervisor: supervisor.admit.remote([newcomer], os.getpid()), inf
@@ -273,14 +283,14 @@ def kept_journal(fleet: str, place: JournalPlace) -> Kept[type[JournalActor]]:
 
 
 def kept_supervisor(
-    fleet: str, limit: int | None, journal: Kept[type[JournalActor]] | None
+    fleet: str, limit: int | None, journal: Kept[type[JournalActor]] | None, restarts: RestartPolicy
 ) -> Kept[type[SupervisorActor]]:
     """A fleet's Supervisor."""
     owner = secrets.token_hex(8)
 
     def create(_: bool) -> type[SupervisorActor]:  # noqa: FBT001
         there = None if journal is None else journal.way.handle
-        return create_supervisor(Charter(fleet, limit, there, owner, service=False))
+        return create_supervisor(Charter(fleet, limit, there, owner, service=False, restarts=restarts))
 
     return Kept(SUPERVISOR, fleet, create, lambda actor, first: actor.open.remote(first))
 
@@ -290,6 +300,7 @@ def open_system(
     limit: int | None,
     address: str | None,
     journal: Journal | str | Path | None = None,
+    restarts: RestartPolicy | None = None,
     *,
     service: bool = False,
 ) -> RaySystem | ServiceSystem:
@@ -303,12 +314,13 @@ def open_system(
         reason = "its journal is in a process of its own, so give a path or a URL, not an object."
         raise SystemUnavailable(system="ray", reason=reason)
     place = None if journal is None else journal_place(journal)
+    policy = restarts or USUAL
     if not service:
-        return RaySystem(fleet, limit, address, place)
+        return RaySystem(fleet, limit, address, place, policy)
     if place is None:
         reason = "a service outlives processes, its Supervisor's as well, so it needs a journal: give a path or a URL."
         raise SystemUnavailable(system="ray", reason=reason)
-    return ServiceSystem(fleet, limit, address, place)
+    return ServiceSystem(fleet, limit, address, place, policy)
 
 
 def attach_system(fleet: str | None, address: str | None) -> AttachedSystem:

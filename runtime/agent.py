@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast
 
 from ..protocols.errors import PresetInvalid
 from ..protocols.presets import ModelConfig, ModelPreset, Strict, ThinkingConfig
+from ..protocols.restarts import Restart
 from ..protocols.secret import Secret
 from .config import AmritaConfig
 from .errors import ToolInvalid
@@ -38,11 +39,19 @@ SEQUENCES: Mapping[str, tuple[type, ...]] = MappingProxyType(
 )
 """Fields of an agent that have any number of values, and what each is."""
 
-CHOICES = MappingProxyType({"plan": ("never", "auto", "always"), "memory": ("agent", "run")})
+CHOICES = MappingProxyType(
+    {"plan": ("never", "auto", "always"), "memory": ("agent", "run"), "restart": ("permanent", "temporary")}
+)
 """Fields of an agent that have one of a few values."""
 
 ELSEWHERE = "it belongs to the model: use preset=ModelPreset(...), where every protocol can be named."
 """What is said to who gives an agent a field of its preset."""
+
+NO_TRANSIENT = (
+    "Agent.restart must be 'permanent' or 'temporary', not 'transient': no agent ends by itself, so each death is "
+    "abnormal, and a transient one would be permanent."
+)
+"""What is said to who knows the third of OTP's words."""
 
 KINDS = MappingProxyType({"preset": ModelPreset, "instructions": str, "config": AmritaConfig, "strategy": str})
 """Fields of an agent that are taken in one form only."""
@@ -93,6 +102,8 @@ class Agent(Strict):
         output: What an answer must be, as a pydantic model; None: any text.
         hooks: The user's own code that has a say at Steps, tool calls and limits.
         strategy: Import path, as `module:name`, of an object that decides in the core's place; empty: none.
+        restart: Whether another life follows when its process dies, in a fleet that has a journal: `"permanent"`, as
+            often as the fleet's `RestartPolicy` allows; `"temporary"`: none.
     """
 
     hints = MappingProxyType(dict.fromkeys(("protocol", "model", "base_url", "api_key"), ELSEWHERE))
@@ -110,6 +121,7 @@ class Agent(Strict):
     output: OutputType | None = None
     hooks: tuple[Hooks, ...] = ()
     strategy: str = ""
+    restart: Restart = "permanent"
 
     def __post_init__(self) -> None:
         """Take values in the forms in which people have them, and refuse those that cannot work.
@@ -122,6 +134,8 @@ class Agent(Strict):
             self._set("config", of(AmritaConfig, "config", self.config))
         for name, kind in KINDS.items():
             self._need(name, f"of type {kind.__name__}", fits=isinstance(getattr(self, name), kind))
+        if cast("object", self.restart) == "transient":
+            raise PresetInvalid(field="restart", reason=NO_TRANSIENT)
         for name, choices in CHOICES.items():
             self._need(name, " or ".join(map(repr, choices)), fits=getattr(self, name) in choices)
         seconds = self.run_timeout
@@ -201,6 +215,7 @@ class AgentOptions(TypedDict, total=False):
     output: "type[BaseModel] | None"
     hooks: Iterable[Hooks]
     strategy: str
+    restart: Restart
 
 
 @overload

@@ -9,6 +9,7 @@ from types import TracebackType
 from typing import Literal, NoReturn, Self
 
 from ..protocols.ids import AgentId
+from ..protocols.restarts import RestartPolicy
 from .agent import Agent, TokenLimit, limit_of
 from .closing import DRAIN_GRACE, Closing, patiently
 from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
@@ -40,7 +41,7 @@ class Fleet(Helm):
     _owned = False
     _terminable: asyncio.Task[object] | None = None
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what a fleet is told once
         self,
         name: str | None = None,
         *,
@@ -49,6 +50,7 @@ class Fleet(Helm):
         address: str | None = None,
         journal: Journal | str | Path | None = None,
         service: bool = False,
+        restarts: RestartPolicy | None = None,
     ) -> None:
         """Nothing runs before the fleet is entered.
 
@@ -62,16 +64,20 @@ class Fleet(Helm):
                 accounts, and agents that are spawned under their names go on where they were.
             service: The fleet outlives this process: it runs on a Ray that runs already, `end` ends it, and any process
                 can attach to it. It needs a journal.
+            restarts: How often an agent whose process died may be restarted; None: 3 times in 60 seconds.
 
         Raises:
-            ArgumentInvalid: The name, or the address, is none.
+            ArgumentInvalid: The name, the address, or the policy of restarts is none.
             JournalInvalid: The journal is none.
             PresetInvalid: The limit is below 1.
             SystemUnavailable: There is no such system, or it can be no service.
         """
         check_names(name, address)
+        if restarts is not None:
+            check_kind("restarts", restarts, RestartPolicy)
         name = name or f"fleet-{secrets.token_hex(3)}"
-        super().__init__(name, load_system(system, name, tokens_of(limit), address, journal, service=service))
+        made = load_system(system, name, tokens_of(limit), address, journal, service=service, restarts=restarts)
+        super().__init__(name, made)
         self._owned = not service
 
     @classmethod

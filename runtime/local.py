@@ -11,6 +11,7 @@ from ..protocols.checkin import AgentStatus
 from ..protocols.ids import USER, AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
+from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .approvals import ApprovalPort
 from .clock import SystemClock
@@ -28,6 +29,7 @@ from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
 from .supervision.replay import bury_all, perform
+from .supervision.restart import USUAL
 from .supervision.state import BEGINNING
 from .supervision.supervisor import Newcomer, Supervisor
 from .supervision.wait_watch import WaitWatch
@@ -65,6 +67,7 @@ class LocalSystem:
         journal: Journal | None = None,
         *,
         owns_journal: bool = False,
+        restarts: RestartPolicy = USUAL,
     ) -> None:
         """Nothing runs before `open`.
 
@@ -74,9 +77,11 @@ class LocalSystem:
             clock: Time; None: the machine's.
             journal: Where everything is written that another process needs to go on; None: nowhere.
             owns_journal: It is closed with the system.
+            restarts: How often an agent may be restarted.
         """
         self.fleet = fleet
         self._limit = limit
+        self._restarts = restarts
         self._clock = clock or SystemClock()
         self._log = None if journal is None else FleetLog(journal, fleet)
         self._owned = journal if owns_journal else None
@@ -114,8 +119,8 @@ class LocalSystem:
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
         if self._commands is not None:
             self._commands.begin(partial(perform, self._supervisor))
-            self._supervisor.begin(secrets.token_hex(8), self._limit)
-            bury_all(self._supervisor, ENDED)
+        self._supervisor.begin(secrets.token_hex(8), self._limit, self._restarts)
+        bury_all(self._supervisor, ENDED)
         self._watch = WaitWatch(self._supervisor, LocalAgents(self._hosts), clock)
         self._around = Surroundings(
             LocalLink(self.fleet, self._supervisor, self._watch.desk), self._post, clock, self._log
@@ -159,7 +164,7 @@ class LocalSystem:
             FleetClosed: The system is being closed.
             FleetTaken: Another process has gone on with the fleet.
         """
-        newcomers = [Newcomer(order.name, order.parent, order.limit) for order in orders]
+        newcomers = [Newcomer(order.name, order.parent, order.limit, order.agent.restart) for order in orders]
         lives = self._supervisor.admit_all(newcomers, os.getpid())
         names = {order.name for order in orders}
         self._post.coming |= names
@@ -314,13 +319,18 @@ class LocalSystem:
 
 
 def open_system(
-    fleet: str, limit: int | None, _address: str | None = None, journal: Journal | str | Path | None = None
+    fleet: str,
+    limit: int | None,
+    _address: str | None = None,
+    journal: Journal | str | Path | None = None,
+    restarts: RestartPolicy | None = None,
 ) -> LocalSystem:
     """A system for `load_system("local")`. A journal that it opens itself it closes too.
 
     Raises:
         JournalInvalid: The journal's URL is none.
     """
+    policy = restarts or USUAL
     if isinstance(journal, str | Path):
-        return LocalSystem(fleet, limit, journal=open_journal(journal), owns_journal=True)
-    return LocalSystem(fleet, limit, journal=journal)
+        return LocalSystem(fleet, limit, journal=open_journal(journal), owns_journal=True, restarts=policy)
+    return LocalSystem(fleet, limit, journal=journal, restarts=policy)

@@ -10,6 +10,7 @@ from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, RunId
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
+from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .approvals import ApprovalPort
 from .control import Controls
@@ -213,7 +214,7 @@ class Joined(Protocol):
         ...
 
 
-def load_system(
+def load_system(  # noqa: PLR0913  what a fleet is told once
     kind: str,
     fleet: str,
     limit: int | None,
@@ -221,10 +222,11 @@ def load_system(
     journal: Journal | str | Path | None = None,
     *,
     service: bool = False,
+    restarts: RestartPolicy | None = None,
 ) -> System:
     """Make a system by its name, loading its module only now, as anyio loads its back ends.
 
-    With `service` the fleet outlives this process.
+    With `service` the fleet outlives this process. `restarts`: how often an agent may be restarted; None: as usual.
 
     Raises:
         SystemUnavailable: There is no such system, it can be no service, or it cannot have this journal.
@@ -238,8 +240,8 @@ def load_system(
         raise SystemUnavailable(system=kind, reason="its fleet lives in this process and cannot outlive it.")
     module = import_module(SYSTEMS[kind])
     if service:
-        return cast("System", module.open_system(fleet, limit, address, journal, service=True))
-    return cast("System", module.open_system(fleet, limit, address, journal))
+        return cast("System", module.open_system(fleet, limit, address, journal, restarts, service=True))
+    return cast("System", module.open_system(fleet, limit, address, journal, restarts))
 
 
 def join_system(fleet: str, address: str | None) -> System:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import USER, AgentId, Incarnation
 from ...protocols.notices import NoticeType
+from ...protocols.restarts import RestartPolicy
 from . import wording
 from .account import Account
 from .bench import Bench, Facts
@@ -15,6 +16,7 @@ from .commands import (
     Bury,
     Newcomer,
 )
+from .restart import USUAL, Death
 from .roster import NEWCOMER, Member, is_restarting
 
 __all__ = ("Admissions", "Newcomer")
@@ -23,7 +25,7 @@ __all__ = ("Admissions", "Newcomer")
 class Admissions(Bench):
     """Begins, admits and buries."""
 
-    def begin(self, owner: str, limit: int | None) -> None:
+    def begin(self, owner: str, limit: int | None, restarts: RestartPolicy = USUAL) -> None:
         """Open the fleet, for the first time or again.
 
         What was asked before was answered under the limit that held then, and stays so.
@@ -31,12 +33,14 @@ class Admissions(Bench):
         Args:
             owner: Names this opening.
             limit: The most tokens all agents together may spend from now on, in all the fleet's life; None: no limit.
+            restarts: How often an agent may be restarted from now on.
 
         Raises:
             ValueError: The limit is negative.
         """
-        with self._turn(Begin(owner, limit)):
+        with self._turn(Begin(owner, limit, restarts)):
             self._ledger.limit(limit)
+            self._restarts.policy = restarts
             self.owner = owner
 
     def admit(self, agent: AgentId, parent: AgentId | None, limit: int | None, pid: int) -> Incarnation:
@@ -85,14 +89,15 @@ class Admissions(Bench):
             restart: Whether whoever owns the agent would begin its next life now.
 
         Returns:
-            Whether it is to be begun: the agent is not stopped, and was not restarted too often of late.
+            Whether it is to be begun: the agent is permanent, not stopped, and was not restarted too often of late.
         """
         with self._turn(Bury(agent, incarnation, reason, restart)):
             if restart and is_restarting(self._roster.latest(agent), incarnation):
                 return True
             living = self._roster.current(agent, incarnation)
-            wanted = restart and living is not None and living.stopped is None
-            again = wanted and self._restarts.allow(agent, self._now())
+            wanted = restart and living is not None and living.stopped is None and living.restart == "permanent"
+            deaths = self._restarts.too_often(agent, self._now(), reason) if wanted else ()
+            again = wanted and not deaths
             member = self._roster.bury(agent, incarnation, reason, self._now(), restarts=again)
             if member is None:
                 return False
@@ -102,16 +107,21 @@ class Admissions(Bench):
                 self._gate.give_back(reservation, self._now())
             facts: Facts = {"incarnation": incarnation, "reservations": list(fenced), "restarts": again}
             self._tell(NoticeType.AGENT, "died", agent, reason, facts)
-            if wanted and not again:
-                self._tell(NoticeType.AGENT, "quarantined", agent, wording.quarantine(agent))
+            if deaths:
+                self._quarantined(agent, deaths)
             if not again:
                 self._note(member.parent, wording.death_note(agent, reason))
             return again
 
+    def _quarantined(self, agent: AgentId, deaths: tuple[Death, ...]) -> None:
+        facts: Facts = {"deaths": [{"at": death.at, "reason": death.reason} for death in deaths]}
+        text = wording.quarantine(agent, deaths, self._restarts.policy)
+        self._tell(NoticeType.AGENT, "quarantined", agent, text, facts)
+
     def _newcomer(self, asks: Newcomer, pid: int) -> Member:
         status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
         above = None if asks.parent == USER else asks.parent
-        return Member(asks.agent, Incarnation(0), above, asks.limit, pid, status)
+        return Member(asks.agent, Incarnation(0), above, asks.limit, pid, status, restart=asks.restart)
 
     def _admitted(self, member: Member, account: Account) -> None:
         self._ledger.open(account.path, account.limit)

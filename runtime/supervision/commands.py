@@ -6,6 +6,8 @@ from typing import NamedTuple, TypeAlias
 from ...protocols.checkin import AgentStatus, CheckIn, Settlement
 from ...protocols.ids import AgentId, Incarnation
 from ...protocols.notices import Notice
+from ...protocols.restarts import Restart, RestartPolicy
+from .restart import USUAL
 
 __all__ = (
     "Admit",
@@ -29,11 +31,13 @@ class Newcomer(NamedTuple):
         agent: Its name.
         parent: The agent that started it; None or `USER`: a person did.
         limit: The most tokens it may spend in all its lives; None: only the fleet's limit counts.
+        restart: Whether another life may follow a death of this one.
     """
 
     agent: AgentId
     parent: AgentId | None = None
     limit: int | None = None
+    restart: Restart = "permanent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +47,12 @@ class Begin:
     Attributes:
         owner: Names this opening: the processes that follow one that died have the same name for it.
         limit: The most tokens all agents together may spend from now on; None: no limit.
+        restarts: How often an agent may be restarted from now on.
     """
 
     owner: str
     limit: int | None
+    restarts: RestartPolicy = USUAL
 
 
 @dataclass(frozen=True, slots=True)

@@ -34,8 +34,8 @@ def perform(supervisor: Supervisor, command: Command) -> None:
     """Ask a Supervisor for what another one was asked. What that one refused is refused here too."""
     with suppress(RunError, ValueError):
         match command:
-            case Begin(owner=owner, limit=limit):
-                supervisor.begin(owner, limit)
+            case Begin(owner=owner, limit=limit, restarts=restarts):
+                supervisor.begin(owner, limit, restarts)
             case Admit(newcomers=newcomers, pid=pid):
                 supervisor.admit_all(newcomers, pid)
             case AdmitUser():

@@ -13,6 +13,7 @@ from difflib import get_close_matches
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ...protocols.notices import Notice
+from ...protocols.restarts import Restart
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 
 __all__ = ("Member", "Roster", "RosterState", "check_name", "is_restarting")
@@ -53,6 +54,7 @@ class Member:
         paused: Why it has to stay where it is; None while it has not.
         restarts: This life is over, and the next one is about to begin.
         told: The highest number among the notices that this life has told.
+        restart: Whether another life may follow a death of this one.
     """
 
     agent: AgentId
@@ -66,6 +68,7 @@ class Member:
     paused: str | None = None
     restarts: bool = False
     told: int = 0
+    restart: Restart = "permanent"
 
     @property
     def active(self) -> bool:

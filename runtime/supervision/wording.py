@@ -1,16 +1,18 @@
 """What the Supervisor says, in one line each."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from textwrap import shorten
 
 from ...protocols.checkin import DEAD, ENDED, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
 from ...protocols.notices import Notice, NoticeType
+from ...protocols.restarts import RestartPolicy
 from ...protocols.waits import Endless, WaitRefusal
 from .gate import Queued
 from .ledger import Short
-from .restart import PERIOD, RESTARTS
+from .restart import Death
 from .roster import Member
 from .waits import Knot
 
@@ -102,10 +104,17 @@ def death_note(agent: AgentId, reason: str) -> str:
     return whole(f"{agent} died: {' '.join(reason.split()).rstrip('.')}.")
 
 
-def quarantine(agent: AgentId) -> str:
-    """Why an agent is not restarted once more."""
-    often = f"{RESTARTS} times within {PERIOD:g} seconds"
-    return f"{agent} was restarted {often} and died again: it stays dead until it is spawned anew"
+def quarantine(agent: AgentId, deaths: tuple[Death, ...], policy: RestartPolicy) -> str:
+    """Why an agent is not restarted once more: of what it died, the last death last."""
+    often = f"{times(len(deaths))} within {policy.period:g} seconds, and may be restarted {times(policy.intensity)}"
+    counted = Counter(shorten(death.reason, TEXT_SHOWN, placeholder="...").rstrip(".") for death in deaths)
+    reasons = [reason if number == 1 else f"{reason} ({times(number)})" for reason, number in counted.items()]
+    return whole(f"{agent} died {often}; it stays dead until it is spawned anew. It died of: {'; '.join(reasons)}.")
+
+
+def times(number: int) -> str:
+    """How often."""
+    return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def endless(knot: Knot, rows: Mapping[AgentId, AgentStatus]) -> WaitRefusal:

@@ -41,6 +41,7 @@ if TYPE_CHECKING:
     from .protocols.presets import ModelPreset as ModelPreset
     from .protocols.presets import ThinkingConfig as ThinkingConfig
     from .protocols.providers.base import Adapter as Adapter
+    from .protocols.restarts import RestartPolicy as RestartPolicy
     from .protocols.secret import Secret as Secret
     from .runtime.agent import Agent as Agent
     from .runtime.agent import TokenLimit as TokenLimit
@@ -203,6 +204,7 @@ __all__ = (
     "ReplaceOutput",
     "ReplaceSummary",
     "Reply",
+    "RestartPolicy",
     "RewriteArguments",
     "Run",
     "RunError",
@@ -274,6 +276,7 @@ _HOMES = {
     "protocols.outcome": ("Ending", "Limit", "Outcome"),
     "protocols.presets": ("ModelConfig", "ModelPreset", "ThinkingConfig"),
     "protocols.providers.base": ("Adapter",),
+    "protocols.restarts": ("RestartPolicy",),
     "protocols.secret": ("Secret",),
     "runtime.agent": ("Agent", "TokenLimit", "create_agent"),
     "runtime.approvals": ("Approvals",),

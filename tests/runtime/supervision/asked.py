@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Settlement
 from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
 from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.restarts import Restart, RestartPolicy
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import RunError
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
@@ -62,7 +63,8 @@ def settlements(draw: st.DrawFn) -> Command:
 
 @st.composite
 def admissions(draw: st.DrawFn) -> Command:
-    newcomer = Newcomer(draw(names), draw(st.none() | names), draw(st.sampled_from([None, 700])))
+    word: Restart = draw(st.sampled_from(("permanent", "temporary")))
+    newcomer = Newcomer(draw(names), draw(st.none() | names), draw(st.sampled_from([None, 700])), word)
     return Admit((newcomer,), 1)
 
 
@@ -77,9 +79,11 @@ def quiet(agent: AgentId, life: Incarnation, phase: str) -> Tell:
     return Tell(AgentStatus(agent, life, phase, since=1.0), ())
 
 
+policies = st.sampled_from([RestartPolicy(), RestartPolicy(intensity=0), RestartPolicy(intensity=1, period=2)])
+
 commands = st.one_of(
     admissions(),
-    st.builds(Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, 0, 50, LIMIT])),
+    st.builds(Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, 0, 50, LIMIT]), policies),
     st.just(AdmitUser()),
     st.builds(Bury, names, lives, st.just("gone"), st.booleans()),
     check_ins(),
@@ -101,8 +105,8 @@ def answer(supervisor: Supervisor, command: Command) -> object:
 def said(supervisor: Supervisor, command: Command) -> object:
     found: object = None
     match command:
-        case Begin(owner=owner, limit=limit):
-            supervisor.begin(owner, limit)
+        case Begin(owner=owner, limit=limit, restarts=restarts):
+            supervisor.begin(owner, limit, restarts)
         case Admit(newcomers=newcomers, pid=pid):
             found = supervisor.admit_all(newcomers, pid)
         case AdmitUser():
