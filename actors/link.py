@@ -10,7 +10,8 @@ import ray
 
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
-from ..protocols.ids import AgentId, Incarnation
+from ..protocols.ids import AgentId, Incarnation, MessageId
+from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.restarts import RestartPolicy
 from ..protocols.waits import WaitRefusal, WaitRequest
@@ -160,6 +161,11 @@ class AgentsDesk(ABC):
         """The actor that runs MCP servers on a node for a fleet that is a service."""
 
     @ray.method(concurrency_group=CONTROL)
+    @abstractmethod
+    async def receipt(self, agent: AgentId, message: MessageId) -> bytes:
+        """What became of a message to an agent that has no process: a `Receipt`, or no bytes at all."""
+
+    @ray.method(concurrency_group=CONTROL)
     async def peers(self, agent: AgentId) -> bytes:
         """The rows of all other agents."""
         return encode(tuple(row for row in self._supervisor.statuses() if row.agent != agent))
@@ -235,3 +241,13 @@ class RayLink:
             FleetError: The Supervisor cannot be reached.
         """
         return decode(await self._desk.ask(lambda desk: desk.find.remote(agent)), AgentStatus)
+
+    async def receipt(self, agent: AgentId, message: MessageId) -> Receipt | None:
+        """What became of a message to an agent that has no process; None where nobody knows.
+
+        Raises:
+            AgentUnknown: There is none of that name.
+            FleetError: The Supervisor, or the journal, cannot be reached.
+        """
+        found = await self._desk.ask(lambda desk: desk.receipt.remote(agent, message))
+        return decode(found, Receipt) if found else None

@@ -67,7 +67,7 @@ class Ties(NamedTuple):
         """The ports of a host, in this process."""
         link = RayLink(self.supervisor)
         log = None if self.journal is None else FleetLog(RayJournal(self.journal, self.fleet), self.fleet)
-        post = RayPost(namespace(self.fleet), link.find)
+        post = RayPost(namespace(self.fleet), link.find, link.receipt)
         return Surroundings(link, post, SystemClock(), log, give_way, leased=self.journal is not None)
 
 

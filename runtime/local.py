@@ -17,6 +17,7 @@ from .approvals import ApprovalPort
 from .clock import SystemClock
 from .config import adopt_config
 from .control import Controls
+from .dead_letters import DeadLetterOffice
 from .draining import Drain
 from .errors import FleetClosed
 from .host import AgentHost, Seat, Surroundings
@@ -121,6 +122,7 @@ class LocalSystem:
             self._commands.begin(partial(perform, self._supervisor))
         self._supervisor.begin(secrets.token_hex(8), self._limit, self._restarts)
         bury_all(self._supervisor, ENDED)
+        self._post.office = self._office = DeadLetterOffice(self._supervisor, self._log, clock)
         self._watch = WaitWatch(self._supervisor, LocalAgents(self._hosts), clock)
         self._around = Surroundings(
             LocalLink(self.fleet, self._supervisor, self._watch.desk), self._post, clock, self._log
@@ -138,6 +140,7 @@ class LocalSystem:
         """End every host, whatever becomes of another one. Safe to call twice."""
         self._drain.begun = True
         await self._watch.aclose()
+        await self._office.aclose()
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
         ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
@@ -165,6 +168,8 @@ class LocalSystem:
             FleetTaken: Another process has gone on with the fleet.
         """
         newcomers = [Newcomer(order.name, order.parent, order.limit, order.agent.restart) for order in orders]
+        with one_owner(self.fleet):
+            await self._office.close(order.name for order in orders)
         lives = self._supervisor.admit_all(newcomers, os.getpid())
         names = {order.name for order in orders}
         self._post.coming |= names

@@ -21,7 +21,7 @@ from .ports import Record
 from .records import Lost, Taken
 from .whole import GivenUp, WholeWork
 
-__all__ = ("SNAPSHOT_RECORDS", "MailLog")
+__all__ = ("SNAPSHOT_RECORDS", "MailLog", "restore")
 
 SNAPSHOT_RECORDS = 256
 """Records after which a snapshot is written."""

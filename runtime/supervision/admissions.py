@@ -1,9 +1,11 @@
 """Who comes into a fleet and how lives end: the part of the Supervisor that systems ask."""
 
 from collections.abc import Sequence
+from typing import NamedTuple
 
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import USER, AgentId, Incarnation
+from ...protocols.mail import DeadLetter, Refusal
 from ...protocols.notices import NoticeType
 from ...protocols.restarts import RestartPolicy
 from . import wording
@@ -14,12 +16,21 @@ from .commands import (
     AdmitUser,
     Begin,
     Bury,
+    CloseMailbox,
     Newcomer,
 )
 from .restart import USUAL, Death
 from .roster import NEWCOMER, Member, is_restarting
 
-__all__ = ("Admissions", "Newcomer")
+__all__ = ("Admissions", "Newcomer", "OpenMailbox")
+
+
+class OpenMailbox(NamedTuple):
+    """The mailbox of a life that is over for good, and that was not closed yet; `refusal`: why nobody will read it."""
+
+    agent: AgentId
+    incarnation: Incarnation
+    refusal: Refusal
 
 
 class Admissions(Bench):
@@ -112,6 +123,36 @@ class Admissions(Bench):
             if not again:
                 self._note(member.parent, wording.death_note(agent, reason))
             return again
+
+    @property
+    def unclosed(self) -> tuple[OpenMailbox, ...]:
+        """The mailboxes that are to be closed. None of their agents may be admitted before that."""
+        with self._lock:
+            return tuple(
+                OpenMailbox(dead.agent, dead.incarnation, Refusal.DIED if dead.stopped is None else Refusal.STOPPED)
+                for dead in map(self._roster.find, self._roster.unclosed)
+            )
+
+    def close_mailbox(
+        self, agent: AgentId, incarnation: Incarnation, under: Incarnation, letters: tuple[DeadLetter, ...]
+    ) -> None:
+        """Tell of what the mailbox of a life held that is over for good, once however often this is asked.
+
+        Args:
+            agent: Whose mailbox.
+            incarnation: Of which life.
+            under: A later number under which that is written in the agent's records, which no life gets any more; or
+                that of the life, if nothing is.
+            letters: What was accepted, and neither read nor told to be dead.
+        """
+        with self._turn(CloseMailbox(agent, incarnation, under, letters)):
+            if self._roster.close(agent, incarnation, under) is None:
+                return
+            for letter in letters:
+                notice = wording.dead_letter(agent, letter)
+                self.feed.append(notice)
+                if (told := wording.dead_letter_note(notice)) is not None:
+                    self._note(*told)
 
     def _quarantined(self, agent: AgentId, deaths: tuple[Death, ...]) -> None:
         facts: Facts = {"deaths": [{"at": death.at, "reason": death.reason} for death in deaths]}

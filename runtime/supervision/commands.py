@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...protocols.checkin import AgentStatus, CheckIn, Settlement
 from ...protocols.ids import AgentId, Incarnation
+from ...protocols.mail import DeadLetter
 from ...protocols.notices import Notice
 from ...protocols.restarts import Restart, RestartPolicy
 from .restart import USUAL
@@ -15,7 +16,9 @@ __all__ = (
     "Begin",
     "Bury",
     "Check",
+    "CloseMailbox",
     "Command",
+    "LifeCommand",
     "Newcomer",
     "PauseAgents",
     "Settle",
@@ -79,6 +82,21 @@ class Bury:
 
 
 @dataclass(frozen=True, slots=True)
+class CloseMailbox:
+    """The mailbox of a life that is over for good holds nothing more.
+
+    Attributes:
+        under: The number under which that was written into the agent's records, or that of the life itself.
+        letters: What it held.
+    """
+
+    agent: AgentId
+    incarnation: Incarnation
+    under: Incarnation
+    letters: tuple[DeadLetter, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """An agent asks for leave."""
 
@@ -116,4 +134,7 @@ class PauseAgents:
     reason: str | None
 
 
-Command: TypeAlias = Begin | Admit | AdmitUser | Bury | Check | Settle | Tell | StopAgents | PauseAgents
+LifeCommand: TypeAlias = Begin | Admit | AdmitUser | Bury | CloseMailbox
+"""How lives begin and end."""
+
+Command: TypeAlias = LifeCommand | Check | Settle | Tell | StopAgents | PauseAgents

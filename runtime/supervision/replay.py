@@ -12,7 +12,9 @@ from .commands import (
     Begin,
     Bury,
     Check,
+    CloseMailbox,
     Command,
+    LifeCommand,
     PauseAgents,
     Settle,
     StopAgents,
@@ -34,14 +36,8 @@ def perform(supervisor: Supervisor, command: Command) -> None:
     """Ask a Supervisor for what another one was asked. What that one refused is refused here too."""
     with suppress(RunError, ValueError):
         match command:
-            case Begin(owner=owner, limit=limit, restarts=restarts):
-                supervisor.begin(owner, limit, restarts)
-            case Admit(newcomers=newcomers, pid=pid):
-                supervisor.admit_all(newcomers, pid)
-            case AdmitUser():
-                supervisor.admit(USER, None, None, 0)
-            case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
-                supervisor.died(agent, incarnation, reason, restart=restart)
+            case Begin() | Admit() | AdmitUser() | Bury() | CloseMailbox():
+                live(supervisor, command)
             case Check(asked=asked):
                 supervisor.check_in(asked)
             case Settle(settlement=settlement):
@@ -54,3 +50,20 @@ def perform(supervisor: Supervisor, command: Command) -> None:
                 supervisor.pause(agents, reason)
             case _ as unknown:
                 assert_never(unknown)
+
+
+def live(supervisor: Supervisor, command: LifeCommand) -> None:
+    """Ask for what has to do with how lives begin and end; raises what the Supervisor does."""
+    match command:
+        case Begin(owner=owner, limit=limit, restarts=restarts):
+            supervisor.begin(owner, limit, restarts)
+        case Admit(newcomers=newcomers, pid=pid):
+            supervisor.admit_all(newcomers, pid)
+        case AdmitUser():
+            supervisor.admit(USER, None, None, 0)
+        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
+            supervisor.died(agent, incarnation, reason, restart=restart)
+        case CloseMailbox(agent=agent, incarnation=incarnation, under=under, letters=letters):
+            supervisor.close_mailbox(agent, incarnation, under, letters)
+        case _ as unknown:
+            assert_never(unknown)

@@ -10,16 +10,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 
-from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
+from ...protocols.checkin import DEAD, ENDED, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
 from ...protocols.notices import Notice
 from ...protocols.restarts import Restart
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 
-__all__ = ("Member", "Roster", "RosterState", "check_name", "is_restarting")
+__all__ = ("UNSPAWNED", "Member", "Roster", "RosterState", "check_name", "is_restarting")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """No dots: they join names in the ids of runs and messages."""
+
+UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
+"""Why a life is over that another one's failure ended before it began."""
+
+UNUSED = Incarnation(0)
+"""The number of no life."""
 
 NEWCOMER = "idle"
 """The phase of an agent that has not reported yet."""
@@ -55,6 +61,8 @@ class Member:
         restarts: This life is over, and the next one is about to begin.
         told: The highest number among the notices that this life has told.
         restart: Whether another life may follow a death of this one.
+        closed: The life that this one's mailbox was closed under, after its death for good; 0: it was not. No agent has
+            that number: the next life's is higher.
     """
 
     agent: AgentId
@@ -69,6 +77,18 @@ class Member:
     restarts: bool = False
     told: int = 0
     restart: Restart = "permanent"
+    closed: Incarnation = UNUSED
+
+    @property
+    def unclosed(self) -> bool:
+        """It is dead for good, and its mailbox was not closed yet.
+
+        One whose process only ended with its fleet's, or whose spawn was undone, may be spawned to go on, unless it was
+        stopped: its mail waits for that.
+        """
+        if self.dead is None or self.restarts or self.closed:
+            return False
+        return self.stopped is not None or self.dead not in {ENDED, UNSPAWNED}
 
     @property
     def active(self) -> bool:
@@ -123,11 +143,13 @@ class Roster:
 
     Attributes:
         stopped: Why the whole fleet is stopped, those to come included; None while it is not.
+        unclosed: Those that are dead for good, and whose mailbox was not closed yet.
     """
 
     def __init__(self, state: RosterState = NOBODY) -> None:
         """Begin with nobody, or go on with another roster."""
         self._members = {member.agent: member for member in state.members}
+        self.unclosed = dict.fromkeys(member.agent for member in state.members if member.unclosed)
         self.stopped = state.stopped
 
     def admit(self, newcomer: Member) -> Member:
@@ -154,13 +176,13 @@ class Roster:
         tombstones = (self.stopped, *(relative.stopped for relative in (parent, was) if relative is not None))
         member = replace(
             newcomer,
-            incarnation=Incarnation(was.incarnation + 1 if was else 1),
+            incarnation=Incarnation(max(was.incarnation, was.closed) + 1 if was else 1),
             paused=was.paused if was else None,
         )
         for reason in tombstones:
             if reason is not None and member.stopped is None:
                 member = member.under_tombstone(reason, member.status.since)
-        self._members[member.agent] = member
+        self._put(member)
         return member
 
     def admit_all(self, newcomers: Iterable[Member]) -> tuple[Member, ...]:
@@ -171,11 +193,11 @@ class Roster:
             NameTaken: It lives, or it is dead but was another's child or had another limit.
             AgentUnknown: There is no such parent.
         """
-        before = dict(self._members)
+        before = dict(self._members), dict(self.unclosed)
         try:
             return tuple([self.admit(newcomer) for newcomer in newcomers])
         except RunError:
-            self._members = before
+            self._members, self.unclosed = before
             raise
 
     def find(self, agent: AgentId) -> Member:
@@ -197,10 +219,6 @@ class Roster:
         member = self._members.get(agent)
         return member if member and member.incarnation == incarnation and member.dead is None else None
 
-    def members(self) -> tuple[Member, ...]:
-        """All members, living or not, in the order they first came."""
-        return tuple(self._members.values())
-
     def heard(self, status: AgentStatus, notices: tuple[Notice, ...] = ()) -> Member | None:
         """Keep what an agent reports of itself, and up to which notice it has told.
 
@@ -212,7 +230,7 @@ class Roster:
         updated = replace(member, status=status, told=max(member.told, told))
         if member.stopped is not None:
             updated = updated.marked(STOPPED, member.status.since, member.stopped)
-        self._members[member.agent] = updated
+        self._put(updated)
         return updated
 
     def bury(
@@ -228,8 +246,18 @@ class Roster:
         if member is None:
             return None
         phase = RESTARTING if restarts else DEAD
-        self._members[agent] = dead = replace(member, dead=reason, restarts=restarts).marked(phase, at, reason)
+        dead = replace(member, dead=reason, restarts=restarts).marked(phase, at, reason)
+        self._put(dead)
         return dead
+
+    def close(self, agent: AgentId, incarnation: Incarnation, under: Incarnation) -> Member | None:
+        """Note that the mailbox of a life was closed, under that number; None if nothing changes."""
+        member = self._members.get(agent)
+        if member is None or member.incarnation != incarnation or not member.unclosed:
+            return None
+        closed = replace(member, closed=under)
+        self._put(closed)
+        return closed
 
     def stop(self, agents: tuple[AgentId, ...], reason: str, at: float) -> tuple[Member, ...]:
         """Put tombstones on agents and all under them; on the fleet if no agent is named.
@@ -267,7 +295,7 @@ class Roster:
             AgentUnknown: One of the names.
         """
         if not agents:
-            return self.members()
+            return tuple(self._members.values())
         children: dict[AgentId | None, list[Member]] = defaultdict(list)
         for member in self._members.values():
             children[member.parent].append(member)
@@ -281,12 +309,20 @@ class Roster:
 
     def state(self) -> RosterState:
         """The whole roster as it is now."""
-        return RosterState(self.members(), self.stopped)
+        return RosterState(self.family(()), self.stopped)
 
     def _update(self, members: Iterable[Member]) -> tuple[Member, ...]:
         updated = tuple(members)
-        self._members.update((member.agent, member) for member in updated)
+        for member in updated:
+            self._put(member)
         return updated
+
+    def _put(self, member: Member) -> None:
+        self._members[member.agent] = member
+        if member.unclosed:
+            self.unclosed[member.agent] = None
+        else:
+            self.unclosed.pop(member.agent, None)
 
 
 def is_restarting(member: Member | None, incarnation: Incarnation) -> bool:

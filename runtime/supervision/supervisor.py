@@ -7,7 +7,7 @@ from ...protocols.ids import USER, AgentId
 from ...protocols.notices import Notice, NoticeType
 from . import wording
 from .account import Account
-from .admissions import Admissions
+from .admissions import Admissions, OpenMailbox
 from .bench import Facts
 from .commands import (
     Check,
@@ -20,7 +20,7 @@ from .commands import (
 from .permission import hold_up, permit
 from .roster import Member
 
-__all__ = ("Newcomer", "Supervisor")
+__all__ = ("Newcomer", "OpenMailbox", "Supervisor")
 
 
 class Supervisor(Admissions):
@@ -121,7 +121,7 @@ class Supervisor(Admissions):
     def statuses(self) -> tuple[AgentStatus, ...]:
         """The rows of all agents, dead and stopped ones too, in the order they first came."""
         with self._lock:
-            return tuple(self._row(member) for member in self._roster.members())
+            return tuple(self._row(member) for member in self._roster.family(()))
 
     def accounts(self) -> tuple[Account, ...]:
         """All accounts as they are at this moment, the fleet's first."""

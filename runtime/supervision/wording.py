@@ -7,13 +7,15 @@ from textwrap import shorten
 
 from ...protocols.checkin import DEAD, ENDED, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
+from ...protocols.mail import DeadLetter, Refusal
+from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
 from ...protocols.restarts import RestartPolicy
 from ...protocols.waits import Endless, WaitRefusal
 from .gate import Queued
 from .ledger import Short
 from .restart import Death
-from .roster import Member
+from .roster import UNSPAWNED, Member
 from .waits import Knot
 
 __all__ = (
@@ -22,6 +24,7 @@ __all__ = (
     "QUIET",
     "UNSPAWNED",
     "admission",
+    "dead_letter",
     "dead_letter_note",
     "death_note",
     "endless",
@@ -31,9 +34,6 @@ __all__ = (
     "shortage",
     "turn",
 )
-
-UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
-"""Why a life is over that another one's failure ended before it began."""
 
 PROCESS_DIED = "its process died"
 """Why a life is over that another process follows which knows no more."""
@@ -96,7 +96,19 @@ def dead_letter_note(notice: Notice) -> tuple[AgentId, str] | None:
     if (notice.type, notice.extra_type) != (NoticeType.MAIL, "dead"):
         return None
     id_, refusal = notice.data["id"], notice.data["refusal"]
-    return AgentId(str(notice.data["sender"])), f"{notice.agent} never read your message {id_}: {refusal}."
+    if refusal == Refusal.LOST:
+        told = f"{notice.agent} died with your message {id_}, and may not have read it: {refusal}."
+    else:
+        told = f"{notice.agent} never read your message {id_}: {refusal}."
+    return AgentId(str(notice.data["sender"])), told
+
+
+def dead_letter(agent: AgentId, letter: DeadLetter) -> Notice:
+    """What watchers are told of a message to an agent that died for good."""
+    how = "was lost when its recipient died" if letter.refusal is Refusal.LOST else "was never consumed"
+    text = f"{letter.id} from {letter.sender} {how}: {letter.refusal}"
+    facts: dict[str, Json] = {"id": letter.id, "sender": letter.sender, "refusal": letter.refusal.value}
+    return Notice(NoticeType.MAIL, "dead", agent, text, data=facts)
 
 
 def death_note(agent: AgentId, reason: str) -> str:

@@ -30,6 +30,7 @@ from amrita_fleet.runtime.inbox import Inbox
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.journal_errors import Fenced
+from amrita_fleet.runtime.left_mail import LeftMail, left_mail
 from amrita_fleet.runtime.life_log import LifeLog
 from amrita_fleet.runtime.mail.outbox import Outbox
 from amrita_fleet.runtime.records import Past, replay
@@ -48,6 +49,7 @@ AGENTS = ("ana", "cem")
 PEOPLE = {"one person": Incarnation(1), "another person": Incarnation(2)}
 """Processes that send for people: all have the same name, each is a life of its own, and they send at the same time."""
 CONFIG = MailConfig(mailbox_messages=4)
+EVERYTHING = 1 << 40
 TTL = 3.0
 """Seconds in which a message must be accepted that has such a limit."""
 
@@ -118,10 +120,12 @@ class Recipient:
         self.stopped = False
 
     async def open(self) -> None:
-        past = await self.log.open(Rules())
-        self.state = past.state
+        self.past = await self.log.open(Rules())
+        self.state = self.past.state
+
+    async def go_on(self) -> None:
         if self.log.recorder.lived:
-            await self.live(past.revived(0.0))
+            await self.live(self.past.revived(0.0))
 
     async def read(self) -> None:
         """Have a run read what one boundary takes."""
@@ -317,8 +321,20 @@ class DurableChannel(RuleBasedStateMachine):
     @rule(slow=st.sampled_from([0.0, 100.0]))
     def live_again(self, slow: float) -> None:
         self.older.append(self.bob)
+        streams = FleetLog(self.journal, "f")
+        left = left_mail(streams, BOB, *self.do(streams.left(BOB)))
         self.bob = Recipient(self.journal, self.bob.incarnation + 1, self.clock.now() - slow)
         self.do(self.bob.open())
+        self.compare(left)
+        self.do(self.bob.go_on())
+
+    def compare(self, left: LeftMail) -> None:
+        """Whoever only reads what a dead life has left knows of its mail what the next life does."""
+        assert left.unread == self.bob.inbox.take(EVERYTHING)
+        for letter in (letter for peer in self.peers.values() for letter in (*peer.letters, *peer.strays)):
+            known = self.bob.inbox.receipt(letter.id)
+            looked_up = left.mailbox.receipt(letter.id)
+            assert (known and known._replace(step=None)) == (looked_up and looked_up._replace(step=None))
 
     @contextmanager
     def killing(self, kill: str) -> Generator[None]:

@@ -6,7 +6,8 @@ from typing import assert_never
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Settlement
-from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
+from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
+from amrita_fleet.protocols.mail import DeadLetter, Refusal
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.restarts import Restart, RestartPolicy
 from amrita_fleet.runtime.clock import VirtualClock
@@ -21,7 +22,9 @@ from amrita_fleet.runtime.supervision.commands import (
     Begin,
     Bury,
     Check,
+    CloseMailbox,
     Command,
+    LifeCommand,
     Newcomer,
     PauseAgents,
     Settle,
@@ -79,6 +82,11 @@ def quiet(agent: AgentId, life: Incarnation, phase: str) -> Tell:
     return Tell(AgentStatus(agent, life, phase, since=1.0), ())
 
 
+def closing(agent: AgentId, life: Incarnation) -> CloseMailbox:
+    """A mailbox is closed that held one message."""
+    return CloseMailbox(agent, life, Incarnation(life + 1), (DeadLetter(MessageId("m"), BOB, Refusal.DIED),))
+
+
 policies = st.sampled_from([RestartPolicy(), RestartPolicy(intensity=0), RestartPolicy(intensity=1, period=2)])
 
 commands = st.one_of(
@@ -86,6 +94,7 @@ commands = st.one_of(
     st.builds(Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, 0, 50, LIMIT]), policies),
     st.just(AdmitUser()),
     st.builds(Bury, names, lives, st.just("gone"), st.booleans()),
+    st.builds(closing, names, lives),
     check_ins(),
     settlements(),
     st.builds(told, names, lives, st.sampled_from(["idle", "thinking"]), st.integers(0, 3)),
@@ -103,29 +112,39 @@ def answer(supervisor: Supervisor, command: Command) -> object:
 
 
 def said(supervisor: Supervisor, command: Command) -> object:
-    found: object = None
     match command:
-        case Begin(owner=owner, limit=limit, restarts=restarts):
-            supervisor.begin(owner, limit, restarts)
-        case Admit(newcomers=newcomers, pid=pid):
-            found = supervisor.admit_all(newcomers, pid)
-        case AdmitUser():
-            found = supervisor.admit(USER, None, None, 0)
-        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
-            found = supervisor.died(agent, incarnation, reason, restart=restart)
+        case Begin() | Admit() | AdmitUser() | Bury() | CloseMailbox():
+            return lived(supervisor, command)
         case Check(asked=asked):
-            found = supervisor.check_in(asked)
+            return supervisor.check_in(asked)
         case Settle(settlement=settlement):
             supervisor.settle(settlement)
         case Tell(status=status, notices=notices):
             supervisor.report(status, notices)
         case StopAgents(agents=agents, reason=reason):
-            found = supervisor.stop(agents, reason)
+            return supervisor.stop(agents, reason)
         case PauseAgents(agents=agents, reason=reason):
-            found = supervisor.pause(agents, reason)
+            return supervisor.pause(agents, reason)
         case _ as unknown:
             assert_never(unknown)
-    return found
+    return None
+
+
+def lived(supervisor: Supervisor, command: LifeCommand) -> object:
+    match command:
+        case Begin(owner=owner, limit=limit, restarts=restarts):
+            supervisor.begin(owner, limit, restarts)
+        case Admit(newcomers=newcomers, pid=pid):
+            return supervisor.admit_all(newcomers, pid)
+        case AdmitUser():
+            return supervisor.admit(USER, None, None, 0)
+        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
+            return supervisor.died(agent, incarnation, reason, restart=restart)
+        case CloseMailbox(agent=agent, incarnation=incarnation, under=under, letters=letters):
+            supervisor.close_mailbox(agent, incarnation, under, letters)
+        case _ as unknown:
+            assert_never(unknown)
+    return None
 
 
 class Watched(JournaledCommands):

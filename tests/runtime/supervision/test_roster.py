@@ -173,6 +173,6 @@ def test_a_roster_goes_on_in_another_process() -> None:
     second = Roster(decode(encode(first.state()), RosterState))
 
     assert second.state() == first.state()
-    assert agents(second.members()) == [ANA, BOB, CAT, DAN]
+    assert agents(second.family(())) == [ANA, BOB, CAT, DAN]
     assert second.admit(newcomer(CAT, BOB)).incarnation == SECOND
     assert second.admit(newcomer(AgentId("eve"))).stopped == "enough"
