@@ -18,9 +18,10 @@ from ..runtime.suspension import Stand
 from ..runtime.tools.served import served_tools
 from ..runtime.tools.tool import Tool
 from .approvals import ApprovalHolder
+from .births import Unopened
 from .channel import CONTROL
 from .control import Controlled
-from .reborn import Reborn, end_for_good
+from .reborn import end_for_good
 from .replaced import RETRY_PAUSE
 from .ties import Ties
 from .tool_server_link import RayToolServers, ToolServersDesk
@@ -31,7 +32,7 @@ __all__ = ("AgentActor",)
 log = logging.getLogger(__name__)
 
 
-class AgentActor(ApprovalHolder, WaitHolder, Controlled, Reborn):
+class AgentActor(ApprovalHolder, WaitHolder, Controlled, Unopened):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.

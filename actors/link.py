@@ -4,6 +4,7 @@ An agent's process loads this, and nothing of the Supervisor itself.
 """
 
 from abc import ABC, abstractmethod
+from math import inf
 from typing import NamedTuple, Protocol, cast
 
 import ray
@@ -78,6 +79,7 @@ class Charter(NamedTuple):
         owner: Names this opening of the fleet; the processes that follow one that died have the same.
         service: The fleet outlives the process that began it.
         restarts: How often an agent may be restarted.
+        spawn_patience: Seconds without news of a spawn after which, in a service, nobody goes on with it.
     """
 
     fleet: str
@@ -86,6 +88,7 @@ class Charter(NamedTuple):
     owner: str
     service: bool
     restarts: RestartPolicy
+    spawn_patience: float = inf
 
 
 class AgentsDesk(ABC):

@@ -10,7 +10,7 @@ from ..protocols.restarts import RestartPolicy
 from ..runtime.errors import SystemUnavailable
 from .attached import AttachedSystem
 from .journal import JournalPlace
-from .lifecycle import Actor, create_journal, create_supervisor, end_all, made, ready
+from .lifecycle import SPAWN_PATIENCE, Actor, create_journal, create_supervisor, end_all, made, ready
 from .link import Charter
 from .remains import spaces
 from .supervisor import SupervisorActor
@@ -53,7 +53,7 @@ class ServiceSystem(AttachedSystem):
             begun.append(journal)
             await ready(journal.begin.remote(), "journal")
             owner = secrets.token_hex(8)
-            charter = Charter(self.fleet, self._limit, journal, owner, service=True, restarts=self._restarts)
+            charter = Charter(self.fleet, self._limit, journal, owner, True, self._restarts, SPAWN_PATIENCE)  # noqa: FBT003
             supervisor = await made(partial(create_supervisor, charter))
             begun.append(supervisor)
             await ready(supervisor.open.remote(True), "supervisor")  # noqa: FBT003  Ray's calls are positional

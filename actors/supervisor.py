@@ -24,12 +24,14 @@ from ..runtime.notes import FIRST, NotePoster
 from ..runtime.supervision.command_log import JournaledCommands
 from ..runtime.supervision.ownership import check_owner
 from ..runtime.supervision.replay import bury_all, perform
+from ..runtime.supervision.spawn_watch import SpawnWatch
 from ..runtime.supervision.state import BEGINNING
 from ..runtime.supervision.succession import next_life
 from ..runtime.supervision.supervisor import Newcomer, Supervisor
 from ..runtime.supervision.wait_desk import WaitDesk
 from ..runtime.supervision.wait_watch import WaitWatch
 from ..runtime.supervision.wording import ENDED
+from .births import RayBirths
 from .channel import CONTROL, RayPost, namespace
 from .journal import RayJournal
 from .link import Charter
@@ -51,6 +53,7 @@ class SupervisorActor(SteeringDesk, Reborn):
     _made: Supervisor | None = None
     _log: JournaledCommands | None = None
     _office: DeadLetterOffice | None = None
+    _spawns: SpawnWatch | None = None
     _watch: WaitWatch | None = None
 
     def __init__(self, charter: Charter) -> None:
@@ -136,6 +139,8 @@ class SupervisorActor(SteeringDesk, Reborn):
             bury_all(made, ENDED)
         self._log, self._watch = commands, WaitWatch(made, RayAgents(post), clock)
         self._office = DeadLetterOffice(made, log, clock)
+        if self._charter.service:
+            self._spawns = SpawnWatch(made, RayBirths(fleet), clock, self._charter.spawn_patience)
         self._made = made  # the last: with it, other groups answer
         await self._written()
 
@@ -162,6 +167,8 @@ class SupervisorActor(SteeringDesk, Reborn):
             await self._watch.aclose()
         if self._office is not None:
             await self._office.aclose()
+        if self._spawns is not None:
+            await self._spawns.aclose()
         if self._made is not None:
             await self._notes.aclose()
         if self._log is not None:

@@ -22,7 +22,16 @@ from .commands import (
 from .restart import USUAL, Death
 from .roster import NEWCOMER, Member, is_restarting
 
-__all__ = ("Admissions", "Newcomer", "OpenMailbox")
+__all__ = ("Admissions", "Newcomer", "OpenMailbox", "Unheard")
+
+
+class Unheard(NamedTuple):
+    """An agent of which nothing was heard since it was admitted: by which process, and when (Unix seconds)."""
+
+    agent: AgentId
+    incarnation: Incarnation
+    pid: int
+    since: float
 
 
 class OpenMailbox(NamedTuple):
@@ -125,6 +134,16 @@ class Admissions(Bench):
             return again
 
     @property
+    def unheard(self) -> tuple[Unheard, ...]:
+        """Those that somebody is to bring to life, and that do not live yet; those ordered together stand together."""
+        with self._lock:
+            return tuple(
+                Unheard(each.agent, each.incarnation, each.pid, each.status.since)
+                for each in self._roster.family(())
+                if each.unheard
+            )
+
+    @property
     def unclosed(self) -> tuple[OpenMailbox, ...]:
         """The mailboxes that are to be closed. None of their agents may be admitted before that."""
         with self._lock:
@@ -160,7 +179,8 @@ class Admissions(Bench):
         self._tell(NoticeType.AGENT, "quarantined", agent, text, facts)
 
     def _newcomer(self, asks: Newcomer, pid: int) -> Member:
-        status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
+        here = pid if asks.born else 0
+        status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now(), pid=here)
         above = None if asks.parent == USER else asks.parent
         return Member(asks.agent, Incarnation(0), above, asks.limit, pid, status, restart=asks.restart)
 

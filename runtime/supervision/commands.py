@@ -35,12 +35,14 @@ class Newcomer(NamedTuple):
         parent: The agent that started it; None or `USER`: a person did.
         limit: The most tokens it may spend in all its lives; None: only the fleet's limit counts.
         restart: Whether another life may follow a death of this one.
+        born: Its process is there and asks itself; else somebody begins one for it, and it is heard of once it lives.
     """
 
     agent: AgentId
     parent: AgentId | None = None
     limit: int | None = None
     restart: Restart = "permanent"
+    born: bool = False
 
 
 @dataclass(frozen=True, slots=True)

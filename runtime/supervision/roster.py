@@ -16,13 +16,16 @@ from ...protocols.notices import Notice
 from ...protocols.restarts import Restart
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 
-__all__ = ("UNSPAWNED", "Member", "Roster", "RosterState", "check_name", "is_restarting")
+__all__ = ("ABANDONED", "UNSPAWNED", "Member", "Roster", "RosterState", "check_name", "is_restarting")
 
 NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9_-]{0,63}")
 """No dots: they join names in the ids of runs and messages."""
 
 UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
 """Why a life is over that another one's failure ended before it began."""
+
+ABANDONED = "its spawn came to nothing, because the process that began it does not go on"
+"""Why a life is over that nobody brought to life."""
 
 UNUSED = Incarnation(0)
 """The number of no life."""
@@ -83,12 +86,17 @@ class Member:
     def unclosed(self) -> bool:
         """It is dead for good, and its mailbox was not closed yet.
 
-        One whose process only ended with its fleet's, or whose spawn was undone, may be spawned to go on, unless it was
-        stopped: its mail waits for that.
+        One whose process only ended with its fleet's, or whose spawn came to nothing, may be spawned to go on, and its
+        mail waits for that, unless it was stopped.
         """
         if self.dead is None or self.restarts or self.closed:
             return False
-        return self.stopped is not None or self.dead not in {ENDED, UNSPAWNED}
+        return self.stopped is not None or self.dead not in {ENDED, UNSPAWNED, ABANDONED}
+
+    @property
+    def unheard(self) -> bool:
+        """It was admitted, and nothing was heard of it yet."""
+        return self.dead is None and self.status.pid == 0
 
     @property
     def active(self) -> bool:

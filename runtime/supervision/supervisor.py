@@ -7,7 +7,7 @@ from ...protocols.ids import USER, AgentId
 from ...protocols.notices import Notice, NoticeType
 from . import wording
 from .account import Account
-from .admissions import Admissions, OpenMailbox
+from .admissions import Admissions, OpenMailbox, Unheard
 from .bench import Facts
 from .commands import (
     Check,
@@ -20,7 +20,7 @@ from .commands import (
 from .permission import hold_up, permit
 from .roster import Member
 
-__all__ = ("Newcomer", "OpenMailbox", "Supervisor")
+__all__ = ("Newcomer", "OpenMailbox", "Supervisor", "Unheard")
 
 
 class Supervisor(Admissions):
