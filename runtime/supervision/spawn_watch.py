@@ -93,9 +93,9 @@ def standing(before: Mapping[Spawn, Standstill], unheard: Iterable[Unheard], now
         spawns[each.pid, each.since].add(each)
     found: dict[Spawn, Standstill] = {}
     for spawn, members in spawns.items():
-        was = before.get(spawn)
-        same = was is not None and was.unheard == members
-        found[spawn] = was if was is not None and same else Standstill(frozenset(members), now)
+        stands = Standstill(frozenset(members), now)
+        was = before.get(spawn, stands)
+        found[spawn] = was if was.unheard == stands.unheard else stands
     return found
 
 
