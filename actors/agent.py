@@ -8,6 +8,7 @@ import ray
 
 from ..protocols.codec import encode
 from ..protocols.ids import RunId
+from ..protocols.limits import Limits
 from ..runtime.agent import Agent
 from ..runtime.config import set_config
 from ..runtime.containment import contained
@@ -21,6 +22,7 @@ from .approvals import ApprovalHolder
 from .births import Unopened
 from .channel import CONTROL
 from .control import Controlled
+from .reach import Watched
 from .reborn import end_for_good
 from .replaced import RETRY_PAUSE
 from .ties import Ties
@@ -32,7 +34,7 @@ __all__ = ("AgentActor",)
 log = logging.getLogger(__name__)
 
 
-class AgentActor(ApprovalHolder, WaitHolder, Controlled, Unopened):
+class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Unopened):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.
@@ -98,15 +100,19 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Unopened):
             await host.close()
             raise
         self._host = host
+        if self._stopped:  # after the tombstone was looked for, and before there was a host to stop
+            host.stop(self._stopped)
 
     async def _served(self, servers: type[ToolServersDesk]) -> tuple[Tool, ...]:
         holder = self._seat.name, self._seat.incarnation
         return await served_tools(RayToolServers(servers), holder, self._agent.servers, self._agent.tools)
 
     @ray.method
-    async def start(self, task: str, time_limit: float | None, said: list[str], stand: Stand | None) -> RunId:
+    async def start(
+        self, task: str, time_limit: float | None, said: list[str], stand: Stand | None, limit: Limits | None
+    ) -> RunId:
         """Queue a run; `time_limit` in seconds, `said` is what the user added to the task, `stand` where it stands."""
-        return await self._living.start(task, time_limit, tuple(said), stand)
+        return await self._living.start(task, time_limit, tuple(said), stand, limit)
 
     @ray.method
     async def outcome(self, run: RunId) -> bytes:
@@ -114,18 +120,8 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Unopened):
         return encode(await self._living.outcome(run))
 
     @ray.method(concurrency_group=CONTROL)
-    async def status(self) -> bytes:
-        """How it is now: an `AgentStatus`."""
-        return encode(self._living.status())
-
-    @ray.method(concurrency_group=CONTROL)
     async def ping(self) -> None:
         """Answer: the process lives, whatever its work loop does."""
-
-    @ray.method(concurrency_group=CONTROL)
-    async def stop(self, reason: str) -> None:
-        """Stop for good."""
-        self._living.stop(reason)
 
     @ray.method(concurrency_group=CONTROL)
     async def pause(self, reason: str | None) -> None:

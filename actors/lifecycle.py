@@ -16,6 +16,7 @@ from ..protocols.ids import SUPERVISOR
 from ..runtime.agent import Agent
 from ..runtime.errors import ChannelClosed, SystemUnavailable
 from ..runtime.host import Seat
+from ..runtime.supervision.policy import WatchPolicy
 from .agent import AgentActor
 from .channel import CONTROL, MAIL, actor_name, namespace
 from .errors import death, translate, translated
@@ -104,8 +105,10 @@ def create_journal(fleet: str, place: JournalPlace, *, create: bool, service: bo
         return cast("type[JournalActor]", options.remote(place.url, create, service))
 
 
-def create_supervisor(charter: Charter) -> type[SupervisorActor]:
+def create_supervisor(charter: Charter, watch: WatchPolicy | None) -> type[SupervisorActor]:
     """Make a fleet's Supervisor, on this process's node if it can be. It blocks.
+
+    `watch`: what it does about agents that hang or loop; None: the defaults.
 
     Raises:
         SystemUnavailable: There is a fleet of this name.
@@ -114,7 +117,7 @@ def create_supervisor(charter: Charter) -> type[SupervisorActor]:
         name=SUPERVISOR, namespace=namespace(charter.fleet), **here(soft=True), **lifetime(service=charter.service)
     )
     with unique(charter.fleet):
-        return cast("type[SupervisorActor]", options.remote(charter))
+        return cast("type[SupervisorActor]", options.remote(charter, watch))
 
 
 @contextmanager

@@ -12,6 +12,7 @@ import ray
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
 from ..protocols.ids import AgentId, Incarnation, MessageId
+from ..protocols.limits import Limits
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.restarts import RestartPolicy
@@ -74,7 +75,7 @@ class Charter(NamedTuple):
 
     Attributes:
         fleet: The fleet's name.
-        limit: The most tokens all agents together may spend; None: no limit.
+        limit: The most that all agents together may spend; None: no limit.
         journal: The journal's actor; None: there is none.
         owner: Names this opening of the fleet; the processes that follow one that died have the same.
         service: The fleet outlives the process that began it.
@@ -83,7 +84,7 @@ class Charter(NamedTuple):
     """
 
     fleet: str
-    limit: int | None
+    limit: Limits | None
     journal: type[JournalActor] | None
     owner: str
     service: bool
@@ -126,15 +127,23 @@ class AgentsDesk(ABC):
     @ray.method(concurrency_group=CHECK_IN)
     async def check_in(self, asked: bytes) -> bytes:
         """Take a `CheckIn`, give a `Directive`."""
-        directive = self._supervisor.check_in(decode(asked, CheckIn))
+        directive = self._leave(decode(asked, CheckIn))
         await self._written()
         return encode(directive)
+
+    def _leave(self, asked: CheckIn) -> Directive:
+        """Answer a check-in."""
+        return self._supervisor.check_in(asked)
 
     @ray.method(concurrency_group=SETTLE)
     async def settle(self, settlement: bytes) -> None:
         """Take a `Settlement`."""
-        self._supervisor.settle(decode(settlement, Settlement))
+        self._settled(decode(settlement, Settlement))
         await self._written()
+
+    def _settled(self, settlement: Settlement) -> None:
+        """Take what an attempt came to."""
+        self._supervisor.settle(settlement)
 
     @ray.method(concurrency_group=SETTLE)
     async def report(self, status: bytes, notices: bytes) -> None:

@@ -6,8 +6,10 @@ from functools import partial
 from anyio import to_thread
 
 from ..protocols.ids import SUPERVISOR
+from ..protocols.limits import Limits
 from ..protocols.restarts import RestartPolicy
 from ..runtime.errors import SystemUnavailable
+from ..runtime.supervision.policy import WatchPolicy
 from .attached import AttachedSystem
 from .journal import JournalPlace
 from .lifecycle import SPAWN_PATIENCE, Actor, create_journal, create_supervisor, end_all, made, ready
@@ -22,21 +24,29 @@ class ServiceSystem(AttachedSystem):
     """Begins such a fleet; from then on this process is one of those that are attached to it."""
 
     def __init__(
-        self, fleet: str, limit: int | None, address: str | None, journal: JournalPlace, restarts: RestartPolicy
+        self,
+        fleet: str,
+        limit: Limits | None,
+        address: str | None,
+        journal: JournalPlace,
+        restarts: RestartPolicy,
+        watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing is made before `open`.
 
         Args:
             fleet: Its name; one that the journal has is gone on with.
-            limit: Tokens the fleet may spend; None: no limit.
+            limit: The most that the fleet may spend; None: no limit.
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else the one that runs on this machine.
             journal: Where everything is written that another process needs to go on.
             restarts: How often an agent may be restarted.
+            watch: What is done about agents that hang or loop; None: the defaults.
         """
         super().__init__(fleet, address)
         self._limit = limit
         self._journal = journal
         self._restarts = restarts
+        self._watch = watch
 
     async def _obtain(self) -> tuple[str, type[SupervisorActor]]:
         """Begin the fleet.
@@ -54,7 +64,7 @@ class ServiceSystem(AttachedSystem):
             await ready(journal.begin.remote(), "journal")
             owner = secrets.token_hex(8)
             charter = Charter(self.fleet, self._limit, journal, owner, True, self._restarts, SPAWN_PATIENCE)  # noqa: FBT003
-            supervisor = await made(partial(create_supervisor, charter))
+            supervisor = await made(partial(create_supervisor, charter, self._watch))
             begun.append(supervisor)
             await ready(supervisor.open.remote(True), "supervisor")  # noqa: FBT003  Ray's calls are positional
         except BaseException:

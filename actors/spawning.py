@@ -11,7 +11,6 @@ import ray
 from anyio import to_thread
 
 from ..runtime.host import Seat
-from ..runtime.supervision.supervisor import Newcomer
 from ..runtime.system import Progress, SpawnOrder
 from .pickling import check_picklable
 from .placement import SLOT, Node, Place, cores, places, slots
@@ -40,7 +39,7 @@ class Spawning(Steering, ABC):
         for agent in {id(order.agent): order.agent for order in orders}.values():
             check_picklable(agent, "agent")
         nodes, where = await self._places(len(orders))
-        newcomers = [Newcomer(order.name, order.parent, order.limit, order.agent.restart) for order in orders]
+        newcomers = [order.newcomer for order in orders]
         lives = await self._supervisor.ask(lambda supervisor: supervisor.admit.remote(newcomers, os.getpid()))
         seats = [Seat(order.name, life, order.parent) for order, life in zip(orders, lives, strict=True)]
         try:

@@ -11,9 +11,11 @@ from ..protocols.checkin import DEAD, AgentStatus
 from ..protocols.codec import decode
 from ..protocols.errors import FleetError
 from ..protocols.ids import AgentId, Incarnation, RunId
+from ..protocols.limits import Limits
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from ..runtime.approvals import ApprovalPort
+from ..runtime.budgets import BudgetPort
 from ..runtime.control import Controls
 from ..runtime.draining import Drain
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
@@ -22,6 +24,7 @@ from ..runtime.suspension import Stand
 from ..runtime.system import STOP_PATIENCE, Stopped
 from .agent import AgentActor
 from .approvals import RayApprovals
+from .budgets import RayBudgets
 from .channel import RayPost, namespace
 from .control import RayControl
 from .link import AgentsDesk, RayLink
@@ -50,9 +53,11 @@ class Steering:
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
         drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
+        budgets: The way to the limits; there once the system is open.
     """
 
     fleet: str
+    budgets: BudgetPort
     post: RayPost
     approvals: ApprovalPort
     control: Controls
@@ -65,6 +70,7 @@ class Steering:
         link = RayLink(cast("Replaced[type[AgentsDesk]]", way))
         self.post = RayPost(namespace(fleet), link.find, link.receipt)
         self.approvals = RayApprovals(self.post, self._living)
+        self.budgets = RayBudgets(self._ask_supervisor, partial(self._tell_pause, reason=None))
         self.control = partial(RayControl, self.post)
 
     def _let_go(self) -> None:
@@ -118,6 +124,7 @@ class Steering:
         time_limit: float | None,
         said: tuple[str, ...] = (),
         stand: Stand | None = None,
+        limit: Limits | None = None,
     ) -> RunId:
         """Queue a run; see `System`.
 
@@ -126,8 +133,9 @@ class Steering:
             ChannelClosed: It has stopped or died.
             QueueFull: Too many runs wait.
             PeerUnreachable: It does not answer, so the run may have been queued or not.
+            PriceMissing: Its money is limited, and a preset does not say what its model costs.
         """
-        return await self._ask(agent, lambda actor: actor.start.remote(task, time_limit, list(said), stand))
+        return await self._ask(agent, lambda actor: actor.start.remote(task, time_limit, list(said), stand, limit))
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.
@@ -178,6 +186,9 @@ class Steering:
             JournalUnavailable: They have been told, but another process may not learn of it.
         """
         named = await self._ask_supervisor(lambda supervisor: supervisor.pause.remote([agent], reason))
+        await self._tell_pause(named, reason)
+
+    async def _tell_pause(self, named: list[AgentId], reason: str | None) -> None:
         failures = list(filter(None, await asyncio.gather(*(self._pause(name, reason) for name in named))))
         await self._ask_supervisor(lambda supervisor: supervisor.written.remote())
         if failures:

@@ -8,7 +8,9 @@ import ray
 from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode, encode
 from ..protocols.ids import USER, AgentId, Incarnation
+from ..protocols.limits import Limits
 from ..runtime.journal_errors import JournalUnavailable
+from ..runtime.supervision.commands import Team
 from ..runtime.supervision.supervisor import Supervisor
 from ..runtime.system import STOP_PATIENCE
 from ..runtime.watching import next_notices
@@ -60,7 +62,11 @@ class SteeringDesk(AgentsDesk):
         """The rows of all agents, after these `AgentStatus` were taken in."""
         for status in fresh:
             self._supervisor.report(decode(status, AgentStatus), ())
-        return encode(self._supervisor.statuses())
+        return encode(self._rows())
+
+    def _rows(self) -> tuple[AgentStatus, ...]:
+        """The rows of all agents, as people see them."""
+        return self._supervisor.statuses()
 
     @ray.method(concurrency_group=CONTROL)
     async def accounts(self) -> bytes:
@@ -76,6 +82,21 @@ class SteeringDesk(AgentsDesk):
     async def pause(self, agents: list[AgentId], reason: str | None) -> list[AgentId]:
         """Pause, or without a reason resume; gives those that must be told."""
         return list(self._supervisor.pause(tuple(agents), reason))
+
+    @ray.method(concurrency_group=CONTROL)
+    async def form_teams(self, teams: list[Team]) -> None:
+        """Open accounts for teams."""
+        self._supervisor.form_teams(teams)
+
+    @ray.method(concurrency_group=CONTROL)
+    async def limit(self, of: str, limit: Limits | None) -> list[AgentId]:
+        """Limit an agent, a team or, of an empty name, the fleet; gives those that must be told to go on."""
+        return list(self._supervisor.limit(of, limit))
+
+    @ray.method(concurrency_group=CONTROL)
+    async def grant_no_more(self, of: str) -> list[AgentId]:
+        """Have those wind down who wait for more; gives those that must be told that they may go on."""
+        return list(self._supervisor.grant_no_more(of))
 
     @ray.method(concurrency_group=CONTROL)
     async def written(self) -> None:

@@ -10,7 +10,7 @@ from functools import partial
 
 import ray
 
-from ..protocols.checkin import AgentStatus
+from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import encode
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, MessageId
@@ -23,6 +23,7 @@ from ..runtime.journal_errors import Fenced, JournalConflict, JournalUnavailable
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.supervision.command_log import JournaledCommands
 from ..runtime.supervision.ownership import check_owner
+from ..runtime.supervision.policy import WatchPolicy
 from ..runtime.supervision.replay import bury_all, perform
 from ..runtime.supervision.spawn_watch import SpawnWatch
 from ..runtime.supervision.state import BEGINNING
@@ -31,10 +32,12 @@ from ..runtime.supervision.supervisor import Newcomer, Supervisor
 from ..runtime.supervision.wait_desk import WaitDesk
 from ..runtime.supervision.wait_watch import WaitWatch
 from ..runtime.supervision.wording import ENDED
+from ..runtime.watchdog import Watchdog, watch_over
 from .births import RayBirths
 from .channel import CONTROL, RayPost, namespace
 from .journal import RayJournal
 from .link import Charter
+from .reach import RayReach
 from .reborn import Reborn
 from .replaced import RETRY_PAUSE, give_way
 from .steering_desk import SteeringDesk
@@ -51,14 +54,17 @@ class SupervisorActor(SteeringDesk, Reborn):
     """The whole Supervisor, for systems and people."""
 
     _made: Supervisor | None = None
+    _watchdog: Watchdog | None = None
+    _watching: asyncio.Task[None] | None = None
     _log: JournaledCommands | None = None
     _office: DeadLetterOffice | None = None
     _spawns: SpawnWatch | None = None
     _watch: WaitWatch | None = None
 
-    def __init__(self, charter: Charter) -> None:
-        """Keep what `open` needs."""
+    def __init__(self, charter: Charter, policy: WatchPolicy | None) -> None:
+        """Keep what `open` needs. `policy`: what the watch does; None: the defaults."""
         super().__init__(charter)
+        self._policy = policy
         self._closed = asyncio.Event()
         self._opening = asyncio.Lock()
         self._failed = ""
@@ -141,8 +147,33 @@ class SupervisorActor(SteeringDesk, Reborn):
         self._office = DeadLetterOffice(made, log, clock)
         if self._charter.service:
             self._spawns = SpawnWatch(made, RayBirths(fleet), clock, self._charter.spawn_patience)
+        reach = RayReach(post, made.stop, service=self._charter.service)
+        self._watchdog = Watchdog(made, reach, self._notes, clock, self._policy)
         self._made = made  # the last: with it, other groups answer
+        self._watching = watch_over(self._watchdog)
         await self._written()
+
+    def _leave(self, asked: CheckIn) -> Directive:
+        """Answer a check-in, with the watch beside it."""
+        watchdog = self._watchdog
+        if watchdog is None or self._made is None:
+            return super()._leave(asked)
+        if (instead := watchdog.instead(asked)) is not None:
+            return instead
+        directive = super()._leave(asked)
+        watchdog.checked_in(asked, directive)
+        return directive
+
+    def _rows(self) -> tuple[AgentStatus, ...]:
+        """The rows of all agents, each with a note that says why it is so."""
+        rows = super()._rows()
+        return rows if self._watchdog is None else self._watchdog.explained(rows)
+
+    def _settled(self, settlement: Settlement) -> None:
+        """Take what an attempt came to."""
+        super()._settled(settlement)
+        if self._watchdog is not None:
+            self._watchdog.settled(settlement)
 
     async def _fleet_log(self, *, first: bool) -> FleetLog | None:
         """The fleet's streams, which are this owner's; None: there is no journal."""
@@ -163,6 +194,8 @@ class SupervisorActor(SteeringDesk, Reborn):
     async def close(self) -> None:
         """Give up on notes that are still on their way, and write the rest."""
         self._closed.set()
+        if self._watching is not None:
+            self._watching.cancel()
         if self._watch is not None:
             await self._watch.aclose()
         if self._office is not None:

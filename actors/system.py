@@ -14,6 +14,7 @@ from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
+from ..protocols.limits import Limits
 from ..protocols.outcome import Ending, Outcome
 from ..protocols.restarts import RestartPolicy
 from ..runtime.errors import ChannelClosed, FleetClosed, NameTaken, SystemUnavailable
@@ -21,8 +22,8 @@ from ..runtime.host import Seat
 from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.life_end import CLOSED
 from ..runtime.ports import Journal
+from ..runtime.supervision.policy import WatchPolicy
 from ..runtime.supervision.restart import USUAL
-from ..runtime.supervision.supervisor import Newcomer
 from ..runtime.supervision.wording import UNSPAWNED
 from ..runtime.system import SpawnOrder
 from .agent import AgentActor
@@ -56,25 +57,27 @@ class RaySystem(Spawning):
     def __init__(
         self,
         fleet: str,
-        limit: int | None,
+        limit: Limits | None,
         address: str | None,
         journal: JournalPlace | None = None,
         restarts: RestartPolicy = USUAL,
+        watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing runs before `open`.
 
         Args:
             fleet: The fleet's name; with a journal that has a fleet of this name, that one is gone on with.
-            limit: Tokens the fleet may spend; None: no limit.
+            limit: The most that the fleet may spend; None: no limit.
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else a new cluster on this machine.
             journal: Where everything is written that another process needs to go on. With it, agents whose process dies
                 are restarted, and so are the Supervisor and the journal's actor. None: nowhere, and nothing is.
             restarts: How often an agent may be restarted.
+            watch: What is done about agents that hang or loop; None: the defaults.
         """
         self.fleet = fleet
         self._address = choose(address, LOCAL)
         self._journal = None if journal is None else kept_journal(fleet, journal)
-        self._desk = kept_supervisor(fleet, limit, self._journal, restarts)
+        self._desk = kept_supervisor(fleet, limit, self._journal, restarts, watch)
         # Handles that keep the actors alive: Ray ends an actor with its creator's last one.
         self._actors: dict[Seat, type[AgentActor]] = {}
         self._orders: dict[AgentId, SpawnOrder] = {}
@@ -264,7 +267,7 @@ class RaySystem(Spawning):
 
     async def _admit_again(self, seat: Seat, order: SpawnOrder) -> Incarnation:
         """The number of the next life. An answer may have been lost: only this system admits, so what came is ours."""
-        newcomer = Newcomer(order.name, order.parent, order.limit, order.agent.restart)
+        newcomer = order.newcomer
         try:
             admitted = await self._ask_supervisor(
                 lambda supervisor: supervisor.admit.remote([newcomer], os.getpid()), inf
@@ -283,24 +286,29 @@ def kept_journal(fleet: str, place: JournalPlace) -> Kept[type[JournalActor]]:
 
 
 def kept_supervisor(
-    fleet: str, limit: int | None, journal: Kept[type[JournalActor]] | None, restarts: RestartPolicy
+    fleet: str,
+    limit: Limits | None,
+    journal: Kept[type[JournalActor]] | None,
+    restarts: RestartPolicy,
+    watch: WatchPolicy | None,
 ) -> Kept[type[SupervisorActor]]:
     """A fleet's Supervisor."""
     owner = secrets.token_hex(8)
 
     def create(_: bool) -> type[SupervisorActor]:  # noqa: FBT001
         there = None if journal is None else journal.way.handle
-        return create_supervisor(Charter(fleet, limit, there, owner, service=False, restarts=restarts))
+        return create_supervisor(Charter(fleet, limit, there, owner, service=False, restarts=restarts), watch)
 
     return Kept(SUPERVISOR, fleet, create, lambda actor, first: actor.open.remote(first))
 
 
-def open_system(
+def open_system(  # noqa: PLR0913  what a fleet is told once
     fleet: str,
-    limit: int | None,
+    limit: Limits | None,
     address: str | None,
     journal: Journal | str | Path | None = None,
     restarts: RestartPolicy | None = None,
+    watch: WatchPolicy | None = None,
     *,
     service: bool = False,
 ) -> RaySystem | ServiceSystem:
@@ -316,11 +324,11 @@ def open_system(
     place = None if journal is None else journal_place(journal)
     policy = restarts or USUAL
     if not service:
-        return RaySystem(fleet, limit, address, place, policy)
+        return RaySystem(fleet, limit, address, place, policy, watch)
     if place is None:
         reason = "a service outlives processes, its Supervisor's as well, so it needs a journal: give a path or a URL."
         raise SystemUnavailable(system="ray", reason=reason)
-    return ServiceSystem(fleet, limit, address, place, policy)
+    return ServiceSystem(fleet, limit, address, place, policy, watch)
 
 
 def attach_system(fleet: str | None, address: str | None) -> AttachedSystem:

@@ -5,8 +5,11 @@ from enum import StrEnum
 from http import HTTPStatus
 from typing import TypeAlias
 
+from .amounts import ZERO, Amount
 from .errors import ProviderBusy, ProviderError, ProviderOverloaded
 from .ids import AgentId, Incarnation, RunId
+from .limits import Limits
+from .prices import Rates
 
 __all__ = (
     "DEAD",
@@ -100,6 +103,10 @@ class CheckIn:
         last_answer: This is a run's last answer, which may draw on the held-back pool.
         signatures: Digests of the last tool calls, newest last.
         lag: Seconds the agent's loop is behind.
+        rates: The most that the call's tokens can cost; None: nobody said.
+        tools: The most calls of tools that its reply may make; 0: it makes none.
+        beside: The most tokens that are billed as output and that the output cap does not bound.
+        limit: The run's own limit; None: it has none.
     """
 
     agent: AgentId
@@ -115,6 +122,10 @@ class CheckIn:
     last_answer: bool = False
     signatures: tuple[str, ...] = ()
     lag: float = 0.0
+    rates: Rates | None = None
+    tools: int = 0
+    beside: int = 0
+    limit: Limits | None = None
 
     @property
     def reservation(self) -> str:
@@ -132,6 +143,9 @@ class Settlement:
         estimated: `tokens` is an estimate, not the provider's count.
         result: How it went.
         after: Seconds the provider asked to wait, where it had too much to do and said so.
+        nanodollars: What it cost, in billionths of a US dollar; 0 where nobody says what the model costs.
+        model_calls: 1 if it was made and may have been billed.
+        tool_calls: Calls of tools that its reply made and that were let through.
     """
 
     agent: AgentId
@@ -141,15 +155,29 @@ class Settlement:
     estimated: bool = False
     result: AttemptResult = AttemptResult.UNKNOWN
     after: float | None = None
+    nanodollars: int = 0
+    model_calls: int = 1
+    tool_calls: int = 0
+
+    @property
+    def spent(self) -> Amount | None:
+        """What it came to; None: unknown."""
+        if self.tokens is None:
+            return None
+        return Amount(self.tokens, self.nanodollars, self.model_calls, self.tool_calls)
 
 
 @dataclass(frozen=True, slots=True)
 class Grant:
-    """Leave for one attempt: at most `output` tokens of output, not before `after` seconds from now."""
+    """Leave for one attempt: at most `output` tokens of output, not before `after` seconds from now.
+
+    Its reply may make so many calls of `tools`; None: any number.
+    """
 
     reservation: str
     output: int
     after: float = 0.0
+    tools: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,10 +242,13 @@ class AgentStatus:
         waiting: Messages in the mailbox.
         sent: Messages sent and accepted.
         consumed: Messages consumed.
-        tokens: Tokens settled.
+        tokens: Tokens spent.
         limit: The agent's own token limit; None: none.
+        limits: All that is limited of it; None: nothing.
+        spent: All that it has spent.
         note: Why it is as it is, in words.
         runs: Runs that were accepted and have not ended, in order: the one under way, then those that wait.
+        tools: The tools in which it is now; those that wait for a person are none of them.
     """
 
     agent: AgentId
@@ -242,6 +273,9 @@ class AgentStatus:
         return self.note if self.phase == STOPPED else ""
 
     runs: tuple[RunId, ...] = ()
+    limits: Limits | None = None
+    spent: Amount = ZERO
+    tools: tuple[str, ...] = ()
 
     @property
     def awaits_spawn(self) -> bool:

@@ -2,7 +2,8 @@
 
 A frozen dataclass becomes a map of its fields with its class name under `$`; a named tuple becomes an array. A reader
 ignores fields it does not know and gives fields that are missing their defaults, so either side may be the newer one
-as long as the version byte is the same.
+as long as the version byte is the same. A class that stands where older versions wrote plain data takes these by its
+`from_plain`.
 """
 
 import types
@@ -34,6 +35,7 @@ KINDS = {kind.value: kind for kind in Kind}
 VERDICTS: dict[str | None, Verdict] = {None: None} | {refusal.value: refusal for refusal in Refusal}
 TAG = "$"
 FIELDS = "__dataclass_fields__"
+OLDER = "from_plain"
 SMALLEST, LARGEST = -(2**63), 2**64 - 1
 PLAIN = frozenset({str, bytes, float, bool, type(None)})
 """What msgpack takes as it is; whole numbers are looked at."""
@@ -213,8 +215,11 @@ def dataclass_reader(expected: Any) -> Reader:
     hints = typing.get_type_hints(expected)
     readers = {f.name: reader(hints[f.name]) for f in fields(expected)}
     needed = {f.name for f in fields(expected) if f.default is MISSING and f.default_factory is MISSING}
+    older = plain_reader(expected)
 
     def take(value: Any) -> Any:
+        if older is not None and tag_of(value) is None:
+            return older(value)
         if checked(value, dict).get(TAG) != expected.__name__:
             raise TypeError(f"a {value.get(TAG)} where a {expected.__name__} is due")
         if missing := needed - value.keys():
@@ -222,6 +227,14 @@ def dataclass_reader(expected: Any) -> Reader:
         return expected(**{name: each(value[name]) for name, each in readers.items() if name in value})
 
     return take
+
+
+def plain_reader(expected: Any) -> Reader | None:
+    """How a dataclass reads what older versions wrote in its place; None: nothing stood there."""
+    if (older := getattr(expected, OLDER, None)) is None:
+        return None
+    (kind,) = [hint for name, hint in typing.get_type_hints(older).items() if name != "return"]
+    return lambda value: older(checked(value, kind))
 
 
 def tag_of(value: object) -> object:
@@ -232,7 +245,8 @@ def tag_of(value: object) -> object:
 def union_reader(args: tuple[Any, ...]) -> Reader:
     """How a union is read: None by value, dataclasses by their tag, one plain type by itself."""
     tagged: dict[object, Reader] = {arg.__name__: reader(arg) for arg in args if hasattr(arg, FIELDS)}
-    rest = [reader(arg) for arg in args if not hasattr(arg, FIELDS) and arg is not type(None)]
+    untagged = [arg for arg in args if arg is not type(None) and (not hasattr(arg, FIELDS) or hasattr(arg, OLDER))]
+    rest = [reader(arg) for arg in untagged]
     optional = type(None) in args
 
     def take(value: Any) -> Any:

@@ -94,6 +94,7 @@ class Usage:
         completion: Output tokens, reasoning included.
         cached: The part of `prompt` that was read from a cache.
         reasoning: The part of `completion` that was reasoning.
+        written: The part of `prompt` that was written to a cache, where the provider tells it apart.
         estimated: The provider gave no count; these are our estimate.
         raw: The provider's own numbers, under its own names.
     """
@@ -104,6 +105,7 @@ class Usage:
     reasoning: int = 0
     estimated: bool = False
     raw: Extra = field(default_factory=dict[str, Json], compare=False)
+    written: int = 0
 
     @property
     def total(self) -> int:

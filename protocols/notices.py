@@ -20,6 +20,7 @@ class NoticeType(StrEnum):
     TOOL = "tool"
     MAIL = "mail"
     BUDGET = "budget"
+    WATCH = "watch"
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,13 +23,36 @@ class Ending(StrEnum):
 
 
 class Limit(StrEnum):
-    """Which limit ended a run."""
+    """Which limit ended a run: one of its loop, or what an account lacked; its agent's where none is named."""
 
     ROUNDS = "agent_tool_call_limit"
     STEP_TOKENS = "agent_step_token_budget"
-    TOKENS = "tokens"
-    FLEET_TOKENS = "fleet_tokens"
     TIME = "time"
+    TOKENS = "tokens"
+    DOLLARS = "dollars"
+    MODEL_CALLS = "model_calls"
+    TOOL_CALLS = "tool_calls"
+    SECONDS = "seconds"
+    FLEET_TOKENS = "fleet_tokens"
+    FLEET_DOLLARS = "fleet_dollars"
+    FLEET_MODEL_CALLS = "fleet_model_calls"
+    FLEET_TOOL_CALLS = "fleet_tool_calls"
+    FLEET_SECONDS = "fleet_seconds"
+    TEAM_TOKENS = "team_tokens"
+    TEAM_DOLLARS = "team_dollars"
+    TEAM_MODEL_CALLS = "team_model_calls"
+    TEAM_TOOL_CALLS = "team_tool_calls"
+    TEAM_SECONDS = "team_seconds"
+    RUN_TOKENS = "run_tokens"
+    RUN_DOLLARS = "run_dollars"
+    RUN_MODEL_CALLS = "run_model_calls"
+    RUN_TOOL_CALLS = "run_tool_calls"
+
+    @property
+    def spends_agent(self) -> bool:
+        """Whether the agent can make no more model calls: its own limit is reached, or one above it."""
+        own = self not in {Limit.ROUNDS, Limit.STEP_TOKENS, Limit.TIME}
+        return own and not self.value.startswith("run_")
 
 
 class Readable(Protocol):

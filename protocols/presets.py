@@ -13,7 +13,8 @@ from urllib.parse import urlsplit
 
 from .adapters import added_adapter, check_protocol, register
 from .errors import PresetInvalid
-from .profiles import Profile, profile_for
+from .prices import Price
+from .profiles import Asking, Profile, profile_for
 from .secret import Secret
 from .strict import Strict
 from .thinking import ContentMode, ThinkingConfig
@@ -63,6 +64,11 @@ KINDS: Mapping[str, type] = MappingProxyType(
 )
 """What some fields of a preset must be."""
 
+BUDGETED = frozenset({Asking.BUDGET, Asking.FLAG, Asking.REASONING})
+"""Ways to ask for thinking that say how many tokens it may take."""
+
+SAY = "use Price(prompt=..., output=..., as_of='...'), in dollars for a million tokens"
+
 ADAPTER = "adapter of the user's own"
 """Place of the adapter in what a preset sends to another process."""
 
@@ -82,6 +88,7 @@ class ModelPreset(Strict):
         extra_headers: Headers added to each request.
         profile: The provider family by name, or facts about it that differ (see `profiles.Profile`), with the family
             they are `like`; empty: it is known by its address and model.
+        price: What its tokens cost, for limits in dollars; None: nobody says.
     """
 
     hints = {  # noqa: RUF012  read-only by its type in Strict
@@ -98,6 +105,7 @@ class ModelPreset(Strict):
     extra_body: Mapping[str, Any] = field(default_factory=dict[str, Any])
     extra_headers: Mapping[str, str] = field(default_factory=dict[str, str])
     profile: str | Mapping[str, Any] = ""
+    price: Price | None = None
 
     def __post_init__(self) -> None:
         """Hide a key that was given as a text; refuse an unknown protocol, an address or a part that is none."""
@@ -107,6 +115,8 @@ class ModelPreset(Strict):
                 advice = f": use {kind.__name__}(...)" if issubclass(kind, Strict) else ""
                 reason = f"ModelPreset.{name} must be a {kind.__name__}, not {given!r}{advice}."
                 raise PresetInvalid(field=name, reason=reason)
+        if self.price is not None and not isinstance(cast("object", self.price), Price):
+            raise PresetInvalid(field="price", reason=f"ModelPreset.price must be a Price, not {self.price!r}: {SAY}.")
         check_protocol(self.protocol)
         if not self.base_url and self.protocol in OWN_URLS:
             object.__setattr__(self, "base_url", OWN_URLS[self.protocol])
@@ -154,6 +164,20 @@ class ModelPreset(Strict):
             PresetInvalid: `profile` names none.
         """
         return profile_for(self.protocol, self.base_url, self.model, self.profile)
+
+    @property
+    def beside(self) -> int | None:
+        """The most tokens that a call is billed as output beyond its cap; None: there may be any number of them.
+
+        Raises:
+            PresetInvalid: `profile` names no provider family.
+        """
+        facts, thinking = self.facts, self.thinking_config
+        if not facts.honours_cap:
+            return None
+        if facts.reasoning_in_cap or not (thinking.enabled or facts.thinks):
+            return 0
+        return thinking.budget_tokens if thinking.enabled and facts.asking in BUDGETED else None
 
     @property
     def provider_key(self) -> str:

@@ -53,6 +53,7 @@ class Profile(Strict):
         needs: The reasoning that must come back while it thinks: none, that of turns with calls, or all.
         empty_reasoning: While it thinks, a turn without reasoning says so by an empty field.
         reasoning_in_cap: What it thinks counts against the output cap.
+        honours_cap: It never bills more output than it was asked for; else limits are only as hard as it is honest.
     """
 
     name: str
@@ -74,6 +75,7 @@ class Profile(Strict):
     needs: ContentMode = ContentMode.NEVER
     empty_reasoning: bool = False
     reasoning_in_cap: bool = True
+    honours_cap: bool = True
 
 
 FORTY: Final = "(?s).{1,40}"

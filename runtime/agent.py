@@ -7,6 +7,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Literal, TypedDict, TypeVar, Unpack, cast, overload
 
 from ..protocols.errors import PresetInvalid
+from ..protocols.limits import Limits, limit_of
 from ..protocols.presets import ModelConfig, ModelPreset, Strict, ThinkingConfig
 from ..protocols.restarts import Restart
 from ..protocols.secret import Secret
@@ -25,7 +26,7 @@ from .typed import OutputType
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ("Agent", "TokenLimit", "create_agent", "limit_of")
+__all__ = ("Agent", "create_agent")
 
 T = TypeVar("T", bound=Strict)
 
@@ -58,29 +59,6 @@ KINDS = MappingProxyType({"preset": ModelPreset, "instructions": str, "config": 
 
 
 @dataclass(frozen=True, kw_only=True)
-class TokenLimit(Strict):
-    """A hard limit in tokens, prompt and completion together, retries included."""
-
-    tokens: int
-
-    def __post_init__(self) -> None:
-        """Refuse a limit that is none."""
-        if type(self.tokens) is not int:  # a bool is none
-            raise PresetInvalid(field="tokens", reason=f"TokenLimit.tokens must be whole, not {self.tokens!r}.")
-        if self.tokens < 1:
-            raise PresetInvalid(field="tokens", reason="TokenLimit.tokens must be at least 1.")
-
-
-def limit_of(given: TokenLimit | int | None) -> TokenLimit | None:
-    """A limit as it is, or one of so many tokens.
-
-    Raises:
-        PresetInvalid: It is below 1, or no whole number.
-    """
-    return given if given is None or isinstance(given, TokenLimit) else TokenLimit(tokens=given)
-
-
-@dataclass(frozen=True, kw_only=True)
 class Agent(Strict):
     """An agent's description; spawned any number of times, under other names.
 
@@ -94,7 +72,7 @@ class Agent(Strict):
         tools: What it may call, beside the built-in tools.
         servers: MCP servers whose tools it may call too.
         config: The numbers of its loop.
-        limit: Its own token limit; None: only the fleet's.
+        limit: Its own limit; None: only those of its team and of the fleet.
         memory: Whether it remembers earlier runs.
         run_timeout: Seconds a run may take; None: any time.
         plan: Whether a task is made a plan first: `"never"`; `"always"`; or `"auto"`, which asks the model once whether
@@ -114,7 +92,7 @@ class Agent(Strict):
     tools: tuple[Tool, ...] = ()
     servers: tuple[McpServer, ...] = ()
     config: AmritaConfig = field(default_factory=AmritaConfig)
-    limit: TokenLimit | None = None
+    limit: Limits | None = None
     memory: Literal["agent", "run"] = "agent"
     run_timeout: float | None = None
     plan: Literal["never", "auto", "always"] = "never"
@@ -164,6 +142,16 @@ class Agent(Strict):
         if not fits:
             raise PresetInvalid(field=name, reason=f"Agent.{name} must be {what}, not {getattr(self, name)!r}.")
 
+    @property
+    def priced(self) -> bool:
+        """Whether each of its presets says what its model costs."""
+        return all(preset.price is not None for preset in (self.preset, *self.fallbacks))
+
+    @property
+    def unbounded(self) -> bool:
+        """Whether one of its presets has a provider that may bill any number of tokens more than it is granted."""
+        return any(preset.beside is None for preset in (self.preset, *self.fallbacks))
+
     @cached_property
     def rules(self) -> Rules:
         """What the Step core goes by: numbers, texts, and the strategy."""
@@ -208,7 +196,7 @@ class AgentOptions(TypedDict, total=False):
     tools: Iterable[Tool | Callable[..., Any]]
     servers: Iterable[McpServer]
     config: AmritaConfig | Mapping[str, Any]
-    limit: TokenLimit | int | None
+    limit: Limits | int | None
     memory: Literal["agent", "run"]
     run_timeout: float | None
     plan: Literal["never", "auto", "always"]

@@ -8,6 +8,7 @@ from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.mail import Kind, Receipt, ReceiptState
 from ..protocols.notices import NoticeType
+from .mail.content import content_digest
 from .ports import PostOffice, SupervisorLink
 from .sender import Sender
 
@@ -61,7 +62,12 @@ class AgentChannel:
             del self._receipts[next(iter(self._receipts))]
         accepted = receipt.state is ReceiptState.ACCEPTED
         how = "sent" if accepted else receipt.state.value
-        data = {"id": receipt.id, "recipient": recipient, "refusal": receipt.refusal or ""}
+        data = {
+            "id": receipt.id,
+            "recipient": recipient,
+            "digest": content_digest(body),
+            "refusal": receipt.refusal or "",
+        }
         self._tell(NoticeType.MAIL, how, f"to {recipient}: {body[:200]}", dict(data))
         return receipt
 

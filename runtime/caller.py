@@ -5,13 +5,14 @@ last draft, whose pieces are used again, and the last count, which makes the nex
 """
 
 import logging
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from ..protocols.checkin import AttemptResult, CheckIn, Directive, Grant, Proceed, Settlement, Stop, Wait
 from ..protocols.errors import FleetError, ProviderError
 from ..protocols.ids import AgentId, Incarnation
-from ..protocols.messages import Reply, Turn
+from ..protocols.messages import Finish, Reply, Turn
 from ..protocols.presets import ModelPreset
+from ..protocols.prices import Price
 from ..protocols.providers.base import Draft, Provider, ToolSchema, Watcher
 from ..protocols.providers.connection import connect
 from .ports import Clock, SupervisorLink
@@ -31,6 +32,9 @@ has a lease stands still before it comes to that, and waits for the next Supervi
 UNREACHABLE_PAUSE = 1.0
 """Seconds between them."""
 
+TOOLS_A_REPLY = 32
+"""Calls of tools that a reply may make where these are limited: more, and one agent would hold what others need."""
+
 
 @dataclass
 class Model:
@@ -41,6 +45,8 @@ class Model:
         output: The most output tokens one call may ask for.
         draft: The last request of the conversation.
         counted: The last one whose prompt the provider counted.
+        price: What its tokens cost; None: nobody says.
+        beside: Tokens that a call may be billed beyond its output, as far as is known.
     """
 
     provider: Provider
@@ -48,6 +54,8 @@ class Model:
     output: int
     draft: Draft | None = None
     counted: Counted | None = None
+    price: Price | None = None
+    beside: int = 0
 
     @classmethod
     def of(cls, preset: ModelPreset) -> "Model":
@@ -56,7 +64,13 @@ class Model:
         Raises:
             PresetInvalid: The adapter cannot work with it.
         """
-        return cls(connect(preset), preset.provider_key, preset.config.max_tokens)
+        return cls(
+            connect(preset),
+            preset.provider_key,
+            preset.config.max_tokens,
+            price=preset.price,
+            beside=preset.beside or 0,
+        )
 
     def write(self, turns: tuple[Turn, ...], tools: tuple[ToolSchema, ...], *, aside: bool) -> Draft:
         """Write a request. One that stands `aside` from the conversation is not built upon by the next."""
@@ -64,6 +78,21 @@ class Model:
             return self.provider.draft(turns, tools, None)
         self.draft = self.provider.draft(turns, tools, self.draft)
         return self.draft
+
+    def came_to(self, spent: Settlement, reply: Reply, tools: int | None) -> Settlement:
+        """What an attempt came to that was answered, whose reply may make so many calls of `tools`; None: any number.
+
+        They count when the reply makes them, whatever comes of them. Of a reply that was cut off none will run. An
+        estimate of tokens may be too low, and then a limit would be passed: what was not counted is spent in full.
+        """
+        calls, usage = 0 if reply.finish is Finish.LENGTH else len(reply.message.calls), reply.usage
+        return replace(
+            spent,
+            tokens=None if usage.estimated else usage.total,
+            nanodollars=0 if self.price is None else self.price.cost(usage),
+            tool_calls=calls if tools is None else min(calls, tools),
+            result=AttemptResult.OK,
+        )
 
     def bound(self, draft: Draft) -> int:
         """The most tokens the request's prompt can be counted as."""
@@ -112,21 +141,7 @@ class Caller:
         again, self._lost = self._lost, False
         told, self._told = self._told, False
         self._attempt += not (again or told)
-        output = min(output, model.output)
-        asked = CheckIn(
-            agent=self._agent,
-            incarnation=self._incarnation,
-            run=state.current.id,
-            step=state.step,
-            phase=state.phase,
-            attempt=self._attempt,
-            provider=model.key,
-            bound=model.bound(draft),
-            output=output,
-            floor=min(output, 256),
-            last_answer=doing.purpose is Purpose.LAST,
-            signatures=(state.current.window.signature,) if state.current.window.signature else (),
-        )
+        asked = self._check_in(state, doing, Prepared(model, draft, aside), tools, output)
         try:
             await self.settle_rest()
             directive = await self._link.check_in(asked)
@@ -141,6 +156,31 @@ class Caller:
         elif again:
             self._unsettled[asked.reservation] = self._nothing(asked.reservation)  # the lost one may have reserved
         return directive
+
+    def _check_in(
+        self, state: AgentState, doing: Asking, asks: Prepared, tools: tuple[ToolSchema, ...], output: int
+    ) -> CheckIn:
+        """What leave is asked for."""
+        model, run = asks.model, state.current
+        output = min(output, model.output)
+        return CheckIn(
+            agent=self._agent,
+            incarnation=self._incarnation,
+            run=run.id,
+            step=state.step,
+            phase=state.phase,
+            attempt=self._attempt,
+            provider=model.key,
+            bound=model.bound(asks.draft),
+            output=output,
+            floor=min(output, 256),
+            last_answer=doing.purpose is Purpose.LAST,
+            signatures=(run.window.signature,) if run.window.signature else (),
+            rates=None if model.price is None else model.price.rates,
+            tools=0 if asks.aside or not tools else TOOLS_A_REPLY,
+            beside=model.beside,
+            limit=run.limit,
+        )
 
     def _without_supervisor(self, error: FleetError) -> Directive:
         self._unreachable += 1
@@ -170,24 +210,22 @@ class Caller:
             ProviderError: The attempt failed.
         """
         asked = self._prepared.pop(grant.reservation)
-        tokens: int | None = 0
-        estimated, result, after = True, AttemptResult.UNKNOWN, None
+        spent = self._nothing(grant.reservation)
         self._held.discard(grant.reservation)
         try:
             if grant.after > 0:
                 await clock.sleep(grant.after)
-            tokens = None
+            spent = replace(spent, tokens=None, model_calls=1)
             reply = await asked.model.provider.call(asked.draft, grant.output, watch)
-            tokens, estimated, result = reply.usage.total, reply.usage.estimated, AttemptResult.OK
+            spent = asked.model.came_to(spent, reply, 0 if asked.aside else grant.tools)
         except ProviderError as error:
-            tokens = None if error.billed else 0
-            result, after = AttemptResult.of(error), error.after
+            spent = replace(spent, result=AttemptResult.of(error), after=error.after)
+            if not error.billed:
+                spent = replace(spent, tokens=0, model_calls=0)
             raise
         finally:
-            self._unsettled[grant.reservation] = Settlement(
-                self._agent, self._incarnation, grant.reservation, tokens, estimated, result, after
-            )
-        if not (estimated or asked.aside):
+            self._unsettled[grant.reservation] = spent
+        if not (reply.usage.estimated or asked.aside):
             asked.model.counted = Counted(asked.draft.head, asked.draft.fragments, reply.usage.prompt)
         return reply
 
@@ -197,7 +235,7 @@ class Caller:
         self._unsettled[grant.reservation] = self._nothing(grant.reservation)
 
     def _nothing(self, reservation: str) -> Settlement:
-        return Settlement(self._agent, self._incarnation, reservation, 0)
+        return Settlement(self._agent, self._incarnation, reservation, 0, model_calls=0)
 
     async def settle_rest(self) -> None:
         """Report every attempt that was not reported yet; reports are idempotent.

@@ -91,8 +91,11 @@ class VirtualClock:
 async def settle() -> None:
     """Let every task run until it waits for something.
 
-    The event loop does not tell when that is, so this is a number of turns that the longest chain of tasks waking each
-    other stays far below.
+    Where the event loop does not tell when that is, this is a number of turns that the longest chain of tasks waking
+    each other stays far below.
     """
+    ready = getattr(asyncio.get_running_loop(), "_ready", (None,))
     for _ in range(TURNS):
         await asyncio.sleep(0)
+        if not ready:
+            return

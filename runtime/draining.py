@@ -95,8 +95,9 @@ async def undrained(drains: Mapping[AgentId, Ends], over: Ends) -> tuple[AgentId
 
 def fate(drain: "asyncio.Task[None]", *, in_time: bool) -> str:
     """What is known of an agent that has not said that it drained; `in_time`: its time was not over."""
-    if drain.done() and not drain.cancelled():
-        return f"may be cut off in mid-Step, for it does not answer: {drain.exception()}"
+    error = drain.exception() if drain.done() and not drain.cancelled() else None
+    if isinstance(error, Exception):  # else, if any, a second Ctrl-C came just while this was looked at
+        return f"may be cut off in mid-Step, for it does not answer: {error or repr(error)}"
     why = "nobody waits for it any longer" if in_time else "it did not reach a boundary in time"
     return f"is cut off in mid-Step: {why}"
 

@@ -14,11 +14,12 @@ from ..protocols.errors import FleetError, ProviderError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..protocols.mail import Envelope, Kind
 from ..protocols.messages import Reply
-from ..protocols.notices import Notice
+from ..protocols.notices import Notice, NoticeType
 from ..protocols.providers.base import ToolSchema
 from ..protocols.waits import WaitRequest
 from .call_channel import CallChannel
 from .driver_ports import Ports
+from .heartbeat import Heartbeat
 from .hooks import AddNote, EndRun, LimitReached, StepBegun, StepEnded
 from .op_tasks import OpTasks
 from .run_suspensions import BOUNDARY, MODEL, TOOL
@@ -319,7 +320,9 @@ class Driver:
         ports, op = self._ports, effect.op
         await ports.points.point(state.current.id, TOOL)
         channel = CallChannel(ports.channel, state.hops_after)
-        context = ToolContext(state.agent, self._incarnation, state.current.id, state.step, effect.key, channel)
+        heartbeat = Heartbeat(ports.clock, lambda text: self._notify(beaten(effect, text)))
+        run, step = state.current.id, state.step
+        context = ToolContext(state.agent, self._incarnation, run, step, effect.key, channel, heartbeat)
         output = await ports.workbench.run(effect.call, context, approved=effect.approved)
         if isinstance(output, Held):
             self.feed(ToolHeld(op, output.reason, output.arguments))
@@ -336,6 +339,12 @@ class Driver:
     def _fail(self, error: BaseException) -> None:
         self._bug = error
         self._new.set()
+
+
+def beaten(effect: RunTool, text: str) -> Notify:
+    """That a call goes on, as its tool says."""
+    name = effect.call.name
+    return Notify(NoticeType.TOOL, "progress", f"{name}: {text[:200]}", {"tool": name, "call": effect.key})
 
 
 def failed(op: Op, error: FleetError, jitter: float) -> ModelFailed:

@@ -2,20 +2,23 @@
 
 import asyncio
 import secrets
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from types import TracebackType
-from typing import Literal, NoReturn, Self
+from typing import Literal, NoReturn, Self, cast
 
 from ..protocols.ids import AgentId
+from ..protocols.limits import Limits, limit_of
 from ..protocols.restarts import RestartPolicy
-from .agent import Agent, TokenLimit, limit_of
+from .agent import Agent
 from .closing import DRAIN_GRACE, Closing, patiently
 from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
 from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .ports import Journal
+from .supervision.commands import Team
+from .supervision.policy import WatchPolicy
 from .supervision.roster import check_name
 from .system import Joined, Progress, SpawnOrder, join_system, load_system
 from .termination import termination
@@ -39,24 +42,28 @@ class Fleet(Helm):
     """
 
     _owned = False
+    _teams: tuple[Team, ...] = ()
     _terminable: asyncio.Task[object] | None = None
 
-    def __init__(  # noqa: PLR0913  what a fleet is told once
+    def __init__(  # noqa: PLR0913  what a fleet can be told apart by
         self,
         name: str | None = None,
         *,
-        limit: TokenLimit | int | None = None,
+        limit: Limits | int | None = None,
+        teams: Mapping[str, Limits | int | None] | None = None,
         system: Literal["ray", "local"] = "ray",
         address: str | None = None,
         journal: Journal | str | Path | None = None,
         service: bool = False,
         restarts: RestartPolicy | None = None,
+        watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing runs before the fleet is entered.
 
         Args:
             name: The fleet's name; None: a new one.
-            limit: What all agents together may spend, in tokens, prompt and completion, retries included.
+            limit: The most that all agents together may spend; a number is one of so many tokens.
+            teams: Names of teams, each with the most that all agents in it may spend; None: only the fleet's limit.
             system: Where agents live.
             address: Ray's address; None: `RAY_ADDRESS`, or a new local cluster. `auto`: the cluster of this machine.
             journal: Where everything is written that another process needs to go on: a path (SQLite), a
@@ -65,20 +72,25 @@ class Fleet(Helm):
             service: The fleet outlives this process: it runs on a Ray that runs already, `end` ends it, and any process
                 can attach to it. It needs a journal.
             restarts: How often an agent whose process died may be restarted; None: 3 times in 60 seconds.
+            watch: What is done about agents that hang, loop or write in circles; None: the defaults.
 
         Raises:
-            ArgumentInvalid: The name, the address, or the policy of restarts is none.
+            ArgumentInvalid: The name, the address, or a policy is none.
             JournalInvalid: The journal is none.
-            PresetInvalid: The limit is below 1.
+            PresetInvalid: A limit is none.
             SystemUnavailable: There is no such system, or it can be no service.
         """
         check_names(name, address)
         if restarts is not None:
             check_kind("restarts", restarts, RestartPolicy)
+        if watch is not None:
+            check_kind("watch", watch, WatchPolicy)
         name = name or f"fleet-{secrets.token_hex(3)}"
-        made = load_system(system, name, tokens_of(limit), address, journal, service=service, restarts=restarts)
+        limits = plain_limit(limit)
+        made = load_system(system, name, limits, address, journal, service=service, restarts=restarts, watch=watch)
         super().__init__(name, made)
         self._owned = not service
+        self._teams = teams_of(teams)
 
     @classmethod
     def attach(cls, name: str | None = None, *, address: str | None = None) -> Self:
@@ -111,6 +123,8 @@ class Fleet(Helm):
         Raises:
             FleetClosed: It was entered before.
             SystemUnavailable: The system cannot be started or reached, or has no such fleet.
+            NameInvalid: No team can be named so.
+            LimitTooLarge: A team's carved limit does not fit into the fleet's.
         """
         if self._stage != "new":
             raise FleetClosed(fleet=self.name, stage=self._stage)
@@ -118,12 +132,23 @@ class Fleet(Helm):
         try:
             await self._made.open()
             termination().renew()
+            await self._form_teams()
         except BaseException:
             termination().release(self._terminable)
             raise
         self._stage = "open"
         self.name = self.name or self._made.fleet
         return self
+
+    async def _form_teams(self) -> None:
+        if self._teams:
+            try:
+                await self._made.budgets.form_teams(self._teams)
+            except BaseException:
+                if isinstance(self._made, Joined):  # this process began it: else it would go on without its teams
+                    await self._made.end_on_close()
+                await self._made.close()
+                raise
 
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -192,13 +217,45 @@ class Fleet(Helm):
             await self._sender.aclose()
         await self._made.close()
 
+    async def limit(self, limit: Limits | int | None, *, of: AgentRef | str | None = None) -> None:
+        """Limit the fleet, a team or an agent anew, while it runs. What is spent or granted already stays so.
+
+        Who is paused because too little was left goes on. A limit that is raised later is as good as one that was
+        higher from the beginning: who has reached it takes runs and mail again.
+
+        Args:
+            limit: The new limit; None: no limit of its own.
+            of: The name of a team or an agent, or the agent; None: the fleet.
+
+        Raises:
+            PresetInvalid: The limit is none.
+            AgentUnknown: There is neither an agent nor a team of that name.
+            LimitTooLarge: It is carved, and does not fit into what is above it.
+            PriceMissing: Dollars are limited, and a preset does not say what its model costs.
+            PeerUnreachable: Some that could go on could not be told; the others were. It can be asked for again.
+        """
+        await self._system.budgets.limit("" if of is None else name_of(of), plain_limit(limit))
+
+    async def grant_no_more(self, *, of: AgentRef | str | None = None) -> None:
+        """Say no to those who are paused until a limit is raised: they, and who comes to it later, give last answers.
+
+        Args:
+            of: As in `limit`.
+
+        Raises:
+            AgentUnknown: There is neither an agent nor a team of that name.
+            PeerUnreachable: Some could not be told; the others were. It can be asked for again.
+        """
+        await self._system.budgets.grant_no_more("" if of is None else name_of(of))
+
     async def spawn(
         self,
         agent: Agent,
         names: Iterable[str] = ("agent",),
         *,
         parent: AgentRef | str | None = None,
-        limit: TokenLimit | int | None = None,
+        limit: Limits | int | None = None,
+        team: str = "",
         progress: Progress = unheard,
     ) -> tuple[AgentRef, ...]:
         """Bring one agent's description to life under each of the names; all of them or none.
@@ -207,7 +264,8 @@ class Fleet(Helm):
             agent: The description.
             names: One for each agent, unique in the fleet.
             parent: The agent that is told by mail when one of them ends badly, and whose stop stops them.
-            limit: Token limit of each; None: the description's own.
+            limit: The limit of each; None: the description's own.
+            team: The team they belong to, one of the fleet's `teams`; empty: their parent's, or none.
             progress: Called as agents become ready.
 
         Raises:
@@ -216,7 +274,10 @@ class Fleet(Helm):
             NameTaken: The fleet has such an agent.
             NameInvalid: No agent can be named so.
             AgentUnknown: There is no such parent.
-            PresetInvalid: The limit is below 1.
+            TeamUnknown: There is no such team.
+            PresetInvalid: The limit is none.
+            LimitTooLarge: It is carved, and does not fit into what is above it.
+            PriceMissing: Dollars are limited, and a preset does not say what its model costs.
             Unpicklable: The description holds something that cannot go to another process.
             SystemUnavailable: The cluster has no room for them, or an agent did not become ready.
         """
@@ -229,9 +290,10 @@ class Fleet(Helm):
         names = tuple(names)
         for name in names:
             check_name(name)
-        tokens = tokens_of(agent.limit if limit is None else limit)
+        check_text("team", team)
+        own = plain_limit(agent.limit if limit is None else limit)
         above = None if parent is None else name_of(parent)
-        orders = tuple(SpawnOrder(AgentId(name), agent, above, tokens) for name in names)
+        orders = tuple(SpawnOrder(AgentId(name), agent, above, own, team) for name in names)
         await self._system.spawn(orders, progress)
         return tuple(AgentRef(self, order.name) for order in orders)
 
@@ -246,11 +308,28 @@ def check_names(name: str | None, address: str | None) -> None:
     check_text("address", "" if address is None else address)
 
 
-def tokens_of(limit: TokenLimit | int | None) -> int | None:
-    """A limit in tokens.
+def plain_limit(given: Limits | int | None) -> Limits | None:
+    """A limit as it is written down.
 
     Raises:
-        PresetInvalid: It is below 1, or no whole number.
+        PresetInvalid: It is none.
     """
-    checked = limit_of(limit)
-    return None if checked is None else checked.tokens
+    limit = limit_of(given)
+    return None if limit is None else limit.plain
+
+
+def teams_of(given: object) -> tuple[Team, ...]:
+    """Teams by name, with their limits.
+
+    Raises:
+        ArgumentInvalid: It is no mapping.
+        NameInvalid: No team can be named so.
+        PresetInvalid: A limit is none.
+    """
+    if given is None:
+        return ()
+    check_kind("teams", given, Mapping)
+    teams = cast("Mapping[str, Limits | int | None]", given)
+    for name in teams:
+        check_name(name)
+    return tuple(Team(name, plain_limit(limit)) for name, limit in teams.items())

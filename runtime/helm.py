@@ -6,7 +6,9 @@ from functools import partial
 from typing import Literal
 
 from ..protocols.checkin import AgentStatus
+from ..protocols.errors import PresetInvalid
 from ..protocols.ids import USER, AgentId, MessageId, RunId
+from ..protocols.limits import Limits, limit_of
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
@@ -36,14 +38,19 @@ class AgentRef:
         self._fleet = fleet
 
     async def start(
-        self, task: str, time_limit: float | None = None, *, stream: SuspendObjectStream | None = None
+        self,
+        task: str,
+        time_limit: float | None = None,
+        *,
+        limit: Limits | int | None = None,
+        stream: SuspendObjectStream | None = None,
     ) -> Run:
         """Queue a task and give its run at once, as `Fleet.start` does; `time_limit` in seconds."""
-        return await self._fleet.start(self.name, task, time_limit, stream=stream)
+        return await self._fleet.start(self.name, task, time_limit, limit=limit, stream=stream)
 
-    async def run(self, task: str, time_limit: float | None = None) -> Outcome:
+    async def run(self, task: str, time_limit: float | None = None, *, limit: Limits | int | None = None) -> Outcome:
         """Queue a task and wait for its outcome; raises what `start` and `Run.outcome` raise."""
-        return await (await self.start(task, time_limit)).outcome()
+        return await (await self.start(task, time_limit, limit=limit)).outcome()
 
     async def send(self, body: str) -> Receipt:
         """Send the agent a message from the person at the keyboard, as `Fleet.send` does."""
@@ -112,6 +119,7 @@ class Helm:
         task: str,
         time_limit: float | None = None,
         *,
+        limit: Limits | int | None = None,
         stream: SuspendObjectStream | None = None,
     ) -> Run:
         """Queue a task for an agent.
@@ -120,6 +128,7 @@ class Helm:
             agent: Whose task it is.
             task: What it shall do.
             time_limit: Seconds it has; None: the agent's own limit.
+            limit: The most that this run may spend; None: only the agent's limit counts and those above it.
             stream: Gets the run's notices and, as the last object, its `Outcome`. The texts that it holds already begin
                 the run together with the task; later ones are mail of the user's, which the agent reads at its next
                 boundary. It can suspend the agent. A stream serves one run: whether that is over or could not begin,
@@ -131,17 +140,20 @@ class Helm:
             ChannelClosed: It has stopped or died.
             QueueFull: Too many runs wait.
             TaskInvalid: The task, or a text of the stream, is none, or the time limit is none.
+            PresetInvalid: The limit is none, or one in seconds: a run has a `time_limit`.
+            PriceMissing: Its dollars are limited, and a preset does not say what its model costs.
             StreamExpected: The stream is something else, a mock for example.
             StreamMisused: It serves a run already, its texts have another reader, or it belongs to another event loop.
             StreamClosed: It is done.
         """
+        start = partial(self._start, limit=run_limit(limit))
         if stream is None:
-            return await self._start(name_of(agent), task, time_limit)
+            return await start(name_of(agent), task, time_limit)
         bridge = StreamBridge(expect_stream(stream), partial(self.send, agent))
         try:
             name = name_of(agent)
             said, stand = bridge.begin(self._system.control(name))
-            run = await self._start(name, task, time_limit, said, stand, bridge.over)
+            run = await start(name, task, time_limit, said, stand, bridge.over)
         except BaseException:
             await bridge.close()
             raise
@@ -160,7 +172,7 @@ class Helm:
         check_text("run", run)
         return Run(self._system, name_of(agent), RunId(run), 0)
 
-    async def _start(
+    async def _start(  # noqa: PLR0913  what a run is, once the stream is looked after
         self,
         agent: AgentId,
         task: str,
@@ -168,11 +180,14 @@ class Helm:
         said: tuple[str, ...] = (),
         stand: Stand | None = None,
         over: Callable[[], None] = untold,
+        *,
+        limit: Limits | None,
     ) -> Run:
         check_task(task, time_limit, said)
         newest = await self._system.notices(-1, 0)
         after = newest[-1].number if newest else 0
-        return Run(self._system, agent, await self._system.start(agent, task, time_limit, said, stand), after, over)
+        run = await self._system.start(agent, task, time_limit, said, stand, limit)
+        return Run(self._system, agent, run, after, over)
 
     async def send(self, agent: AgentRef | str, body: str) -> Receipt:
         """Send a message as the person at the keyboard, and learn whether it was accepted. It may be blank: a nudge.
@@ -259,7 +274,7 @@ class Helm:
         return await self._system.statuses()
 
     async def accounts(self) -> tuple[Account, ...]:
-        """What the fleet and each agent have spent, in tokens, against their limits."""
+        """What the fleet, its teams, each agent and runs with limits of their own have spent, against these."""
         return await self._system.accounts()
 
     def notices(self, after: int = 0) -> AsyncIterator[Notice]:
@@ -271,6 +286,18 @@ class Helm:
         if type(after) is not int:  # a bool is none
             raise NumberInvalid(name="after", given=repr(after), reason="notices are numbered 1, 2, 3 and so on")
         return watch(self._system, after)
+
+
+def run_limit(given: Limits | int | None) -> Limits | None:
+    """A limit of a run.
+
+    Raises:
+        PresetInvalid: It is none, or one in seconds.
+    """
+    limit = limit_of(given)
+    if limit is not None and limit.seconds is not None:
+        raise PresetInvalid(field="seconds", reason="A run has a time_limit=...: leave seconds out of its limit.")
+    return None if limit is None else limit.plain
 
 
 def name_of(agent: AgentRef | str) -> AgentId:

@@ -20,10 +20,11 @@ from functools import partial
 from ..protocols.approval import Approval
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import MessageId, RunId
+from ..protocols.limits import Limits
 from ..protocols.mail import Receipt, Refusal
 from ..protocols.messages import Json
 from ..protocols.notices import Notice, NoticeType
-from ..protocols.outcome import Limit, Outcome
+from ..protocols.outcome import Outcome
 from .agent import Agent
 from .agent_channel import AgentChannel, Seat
 from .agent_waits import AgentWaits
@@ -42,6 +43,7 @@ from .journal_errors import Fenced
 from .lease import Lease
 from .life_end import LifeEnd
 from .life_log import LifeLog
+from .limit_errors import PriceMissing
 from .points import Points
 from .questions import Questions
 from .reporter import Reporter
@@ -65,9 +67,6 @@ __all__ = ("AgentHost", "Seat", "Surroundings")
 
 QUEUE = 64
 """Runs that may wait for their turn."""
-
-SPENT = (Limit.TOKENS, Limit.FLEET_TOKENS)
-"""Limits after which an agent can make no more model calls."""
 
 
 class AgentHost:
@@ -226,6 +225,7 @@ class AgentHost:
             parent=self._seat.parent,
             pid=os.getpid(),
             note=self._note,
+            tools=state.tools,
             runs=() if over else self._runs.open,
         )
 
@@ -238,12 +238,18 @@ class AgentHost:
         return self._end.reason or waits or stands or awaits_person(state) or self.waits.note
 
     async def start(
-        self, task: str, time_limit: float | None = None, said: tuple[str, ...] = (), stand: Stand | None = None
+        self,
+        task: str,
+        time_limit: float | None = None,
+        said: tuple[str, ...] = (),
+        stand: Stand | None = None,
+        limit: Limits | None = None,
     ) -> RunId:
         """Queue a run; see `System`. `time_limit` in seconds, None: the agent's own.
 
         Raises:
             TaskInvalid: The task, or what was added, is no text, or the time limit is none.
+            PriceMissing: Its money is limited, and a preset does not say what its model costs.
             ChannelClosed: The agent has stopped.
             QueueFull: Too many runs wait.
             PeerUnreachable: A newer life of the agent has begun: the run is for that one.
@@ -254,8 +260,10 @@ class AgentHost:
             raise ChannelClosed(agent=self._seat.name, reason=self._end.reason)
         if len(self._runs) >= QUEUE:
             raise QueueFull(agent=self._seat.name, limit=QUEUE)
-        limit = self._agent.run_timeout if time_limit is None else time_limit
-        asked = Asked(self._runs.new_id(), task, limit, said)
+        if limit is not None and limit.dollars is not None and not self._agent.priced:
+            raise PriceMissing(agent=self._seat.name, account="the run")
+        seconds = self._agent.run_timeout if time_limit is None else time_limit
+        asked = Asked(self._runs.new_id(), task, seconds, said, limit)
         if stand is not None:
             self._suspensions.ask(asked.run, stand)
         # Who asks may be cancelled while this is written: then the run is accepted, and only nobody knows of it.
@@ -281,13 +289,16 @@ class AgentHost:
         """
         return await self._runs.outcome(run)
 
-    def stop(self, reason: str) -> None:
-        """Stop for good, from any thread: mail is refused from now on, the run ends."""
-        self._end.shut(Refusal.STOPPED, reason)
+    def stop(self, reason: str, *, for_good: bool = True) -> None:
+        """End the run, from any thread; and unless that is all, refuse mail and runs from now on."""
+        if for_good:
+            self._end.shut(Refusal.STOPPED, reason)
         self._feed(Stopped(reason))
 
     def pause(self, reason: str | None) -> None:
-        """Pause at the next boundary, from any thread; without a reason, go on."""
+        """Pause at the next boundary, from any thread; without a reason, go on, also after a limit that was raised."""
+        if reason is None:
+            self._end.reopen()
         self._feed(Resumed() if reason is None else PauseAsked(reason))
 
     async def drain(self) -> None:
@@ -382,5 +393,5 @@ class AgentHost:
         self._suspensions.over(outcome.run)
         self._runs.finish(outcome)
         self._questions.answer(outcome, self._driver.state.current.questions)
-        if outcome.limit in SPENT:
+        if outcome.limit is not None and outcome.limit.spends_agent:
             self._end.shut(Refusal.LIMIT, outcome.reason)

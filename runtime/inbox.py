@@ -40,9 +40,10 @@ class Inbox:
             ProtocolError: The bytes are no batch; nothing was taken.
         """
         judged = self.accept(decode_batch(batch))
+        answer = encode_verdicts(judged.verdicts)
         if judged.fresh:
-            self._wake()
-        return encode_verdicts(judged.verdicts)
+            self._wake()  # last of all: who is woken takes turns with this thread from now on
+        return answer
 
     def accept(self, batch: tuple[Envelope, ...]) -> Judged:
         """Judge a batch, and wake nobody."""
@@ -90,6 +91,11 @@ class Inbox:
         """Refuse all further mail with `refusal`; gives what was never consumed."""
         with self._lock:
             return self._mailbox.close(refusal)
+
+    def reopen(self) -> None:
+        """Take mail again. What was refused or became a dead letter stays so."""
+        with self._lock:
+            self._mailbox.closed = None
 
     def counts(self) -> tuple[int, int]:
         """Messages waiting, and messages consumed so far."""

@@ -52,6 +52,7 @@ class LifeEnd:
     journal: LifeLog | None
     superseded: Callable[[str], None]
     reason: str = ""
+    _refusal: Refusal | None = None
     _turn: Lock = field(default_factory=Lock)
 
     def shut(self, refusal: Refusal, reason: str) -> None:
@@ -59,10 +60,19 @@ class LifeEnd:
         with self._turn:
             if self.reason:
                 return
-            self.reason = reason
+            self.reason, self._refusal = reason, refusal
         dead = self.inbox.close(refusal)
         self.loop.soon(self.endings.waiting, dead, refusal, reason)
         self.loop.soon(self.suspensions.close, reason)
+
+    def reopen(self) -> None:
+        """Take runs and mail again, if a limit was why they are refused: it was raised. From any thread."""
+        with self._turn:
+            if self._refusal is not Refusal.LIMIT:
+                return
+            self.reason, self._refusal = "", None
+            self.inbox.reopen()
+        self.loop.soon(self.suspensions.reopen)
 
     async def close(self) -> None:
         """End it with its process. What was ended for good is written first, if it can be."""
@@ -102,7 +112,7 @@ class LifeEnd:
 
     def _hand_over(self, journal: LifeLog, error: FleetError, reason: str) -> None:
         with self._turn:
-            self.reason = reason
+            self.reason, self._refusal = reason, None
         journal.close(reason)
         self.suspensions.close(reason)
         self.runs.give_up(error)

@@ -9,11 +9,13 @@ from pathlib import Path
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import USER, AgentId, Incarnation, RunId
+from ..protocols.limits import Limits
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .approvals import ApprovalPort
+from .budgets import BudgetPort
 from .clock import SystemClock
 from .config import adopt_config
 from .control import Controls
@@ -24,21 +26,25 @@ from .host import AgentHost, Seat, Surroundings
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
 from .journal_errors import JournalUnavailable
-from .local_ways import LocalAgents, LocalApprovals, LocalDrain, LocalLink, LocalPost, one_owner
+from .local_succession import LocalSuccession
+from .local_watch import LocalReach, WatchedLink
+from .local_ways import LocalAgents, LocalApprovals, LocalBudgets, LocalDrain, LocalPost, one_owner
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
+from .supervision.policy import WatchPolicy
 from .supervision.replay import bury_all, perform
 from .supervision.restart import USUAL
 from .supervision.state import BEGINNING
-from .supervision.supervisor import Newcomer, Supervisor
+from .supervision.supervisor import Supervisor
 from .supervision.wait_watch import WaitWatch
 from .supervision.wording import ENDED, UNSPAWNED
 from .suspension import Stand
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped
 from .tools.mcp.pool import ServerPool
 from .tools.served import served_tools
+from .watchdog import Watchdog, watch_over
 from .watching import next_notices
 
 __all__ = ("LocalSystem", "open_system")
@@ -54,31 +60,35 @@ class LocalSystem:
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
         drain: Has all agents go on to their next boundary; there once the system is open.
+        budgets: The way to the limits; there once the system is open.
     """
 
     approvals: ApprovalPort
+    budgets: BudgetPort
     control: Controls
     drain: Drain
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what a fleet is told once
         self,
         fleet: str,
-        limit: int | None,
+        limit: Limits | None,
         clock: Clock | None = None,
         journal: Journal | None = None,
         *,
         owns_journal: bool = False,
         restarts: RestartPolicy = USUAL,
+        watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing runs before `open`.
 
         Args:
             fleet: Its name; with a journal that has a fleet of this name, that one is gone on with.
-            limit: What all agents together may spend, in tokens.
+            limit: The most that all agents together may spend; None: no limit.
             clock: Time; None: the machine's.
             journal: Where everything is written that another process needs to go on; None: nowhere.
             owns_journal: It is closed with the system.
             restarts: How often an agent may be restarted.
+            watch: What is done about agents that hang or loop; None: the defaults.
         """
         self.fleet = fleet
         self._limit = limit
@@ -88,6 +98,8 @@ class LocalSystem:
         self._owned = journal if owns_journal else None
         self._commands: JournaledCommands | None = None
         self._hosts: dict[AgentId, AgentHost] = {}
+        self._policy = watch
+        self._watching: asyncio.Task[None] | None = None
         self._servers = ServerPool(self._clock.monotonic)
 
     async def open(self) -> None:
@@ -115,6 +127,7 @@ class LocalSystem:
         )
         self._post = LocalPost(self._hosts, self._supervisor)
         self.approvals = LocalApprovals(self._hosts, self._post)
+        self.budgets = LocalBudgets(self._supervisor, partial(self._tell_pause, reason=None))
         self.control = self._post.control
         self.drain = self._drain = LocalDrain(self._hosts, self._supervisor, clock)
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
@@ -124,9 +137,20 @@ class LocalSystem:
         bury_all(self._supervisor, ENDED)
         self._post.office = self._office = DeadLetterOffice(self._supervisor, self._log, clock)
         self._watch = WaitWatch(self._supervisor, LocalAgents(self._hosts), clock)
-        self._around = Surroundings(
-            LocalLink(self.fleet, self._supervisor, self._watch.desk), self._post, clock, self._log
+        self._lives = LocalSuccession(
+            self._supervisor,
+            self._post,
+            self._hosts,
+            self._servers,
+            self._bring_to_life,
+            self._stop,
+            again=self._log is not None,
         )
+        reach = LocalReach(self._post, self._lives.kill, lambda agent, reason: self.stop((agent,), reason))
+        self._watchdog = Watchdog(self._supervisor, reach, self._send_note, clock, self._policy)
+        link = WatchedLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
+        self._around = Surroundings(link, self._post, clock, self._log)
+        self._watching = watch_over(self._watchdog)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)
@@ -139,6 +163,9 @@ class LocalSystem:
     async def close(self) -> None:
         """End every host, whatever becomes of another one. Safe to call twice."""
         self._drain.begun = True
+        if self._watching is not None:
+            self._watching.cancel()
+            await asyncio.gather(self._watching, return_exceptions=True)
         await self._watch.aclose()
         await self._office.aclose()
         hosts = tuple(self._hosts.values())
@@ -167,7 +194,7 @@ class LocalSystem:
             FleetClosed: The system is being closed.
             FleetTaken: Another process has gone on with the fleet.
         """
-        newcomers = [Newcomer(order.name, order.parent, order.limit, order.agent.restart) for order in orders]
+        newcomers = [order.newcomer for order in orders]
         with one_owner(self.fleet):
             await self._office.close(order.name for order in orders)
         lives = self._supervisor.admit_all(newcomers, os.getpid())
@@ -180,6 +207,7 @@ class LocalSystem:
                 for ready, (seat, order) in enumerate(zip(seats, orders, strict=True), start=1):
                     # A task of its own, so that the agent's configuration is that of its tools alone.
                     await asyncio.create_task(self._bring_to_life(seat, order.agent))
+                    self._lives.keep(order)
                     progress(ready, len(orders))
         except BaseException:
             await self._undo(seats)
@@ -200,6 +228,8 @@ class LocalSystem:
             raise
         self._hosts[seat.name] = host
         self._post.coming.discard(seat.name)
+        if stopped := self._supervisor.find(seat.name).stopped:  # a stop that came meanwhile has not seen it either
+            host.stop(stopped)
 
     def _expect_no_end(self) -> None:
         if self._drain.begun:
@@ -233,6 +263,7 @@ class LocalSystem:
         time_limit: float | None,
         said: tuple[str, ...] = (),
         stand: Stand | None = None,
+        limit: Limits | None = None,
     ) -> RunId:
         """Queue a run; see `System`.
 
@@ -240,8 +271,9 @@ class LocalSystem:
             AgentUnknown: There is no such agent.
             ChannelClosed: It has stopped.
             QueueFull: Too many runs wait.
+            PriceMissing: Its money is limited, and a preset does not say what its model costs.
         """
-        return await self._post.host(agent).start(task, time_limit, said, stand)
+        return await self._post.host(agent).start(task, time_limit, said, stand, limit)
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.
@@ -250,7 +282,7 @@ class LocalSystem:
             AgentUnknown: There is no such agent.
             RunUnknown: It has no such run, or it ended too long ago.
         """
-        return await self._post.host(agent).outcome(run)
+        return await self._lives.outcome(agent, run)
 
     async def stop(self, agents: tuple[AgentId, ...], reason: str) -> Stopped:
         """Stop agents and those below them; none given: all.
@@ -289,7 +321,9 @@ class LocalSystem:
             FleetTaken: They have been told; another process has gone on with the fleet, and has agents of its own.
             JournalUnavailable: They have been told, but another process may not learn of it.
         """
-        named = self._supervisor.pause((agent,), reason)
+        await self._tell_pause(self._supervisor.pause((agent,), reason), reason)
+
+    async def _tell_pause(self, named: tuple[AgentId, ...], reason: str | None) -> None:
         for host in [self._hosts[name] for name in named if name in self._hosts]:
             host.pause(reason)
         await self._written()
@@ -312,7 +346,7 @@ class LocalSystem:
         """One row for each agent; hosts are asked for what only they know now."""
         for host in self._hosts.values():
             self._supervisor.report(host.status(), ())
-        return self._supervisor.statuses()
+        return self._watchdog.explained(self._supervisor.statuses())
 
     async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
         """Notices numbered above `after`, from the end if below 0; waits up to `wait` seconds while there are none."""
@@ -325,10 +359,11 @@ class LocalSystem:
 
 def open_system(
     fleet: str,
-    limit: int | None,
+    limit: Limits | None,
     _address: str | None = None,
     journal: Journal | str | Path | None = None,
     restarts: RestartPolicy | None = None,
+    watch: WatchPolicy | None = None,
 ) -> LocalSystem:
     """A system for `load_system("local")`. A journal that it opens itself it closes too.
 
@@ -337,5 +372,6 @@ def open_system(
     """
     policy = restarts or USUAL
     if isinstance(journal, str | Path):
-        return LocalSystem(fleet, limit, journal=open_journal(journal), owns_journal=True, restarts=policy)
-    return LocalSystem(fleet, limit, journal=journal, restarts=policy)
+        owned = open_journal(journal)
+        return LocalSystem(fleet, limit, journal=owned, owns_journal=True, restarts=policy, watch=watch)
+    return LocalSystem(fleet, limit, journal=journal, restarts=policy, watch=watch)

@@ -1,11 +1,12 @@
 """A fleet's ways within one process: to the Supervisor, to the mailboxes, to the calls that wait for a person."""
 
-from collections.abc import Generator
+from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 
 from ..protocols.approval import Approval, agent_of
 from ..protocols.checkin import NOT_YET, AgentStatus, CheckIn, Directive, Settlement, Stop
 from ..protocols.ids import AgentId, Incarnation, MessageId
+from ..protocols.limits import Limits
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.waits import Standing, WaitRefusal, WaitRequest
@@ -17,10 +18,10 @@ from .host import AgentHost
 from .journal_errors import Fenced, FleetTaken, JournalConflict
 from .lease import is_latest
 from .ports import Clock
-from .supervision.supervisor import Supervisor
+from .supervision.supervisor import Supervisor, Team
 from .supervision.wait_desk import WaitDesk
 
-__all__ = ("LocalAgents", "LocalApprovals", "LocalDrain", "LocalLink", "LocalPost", "one_owner")
+__all__ = ("LocalAgents", "LocalApprovals", "LocalBudgets", "LocalDrain", "LocalLink", "LocalPost", "one_owner")
 
 
 @contextmanager
@@ -197,3 +198,25 @@ class LocalApprovals:
             ChannelClosed: Its agent is being spawned.
         """
         self._post.host(agent_of(approval)).approvals.answer(approval, allowed=allowed, reason=reason)
+
+
+class LocalBudgets:
+    """The limits of a fleet that lives in this process."""
+
+    def __init__(self, supervisor: Supervisor, tell: Callable[[tuple[AgentId, ...]], Awaitable[None]]) -> None:
+        """Keep the Supervisor, and the way to agents that may go on."""
+        self._supervisor = supervisor
+        self._tell = tell
+
+    async def form_teams(self, teams: tuple[Team, ...]) -> None:
+        """Open accounts for teams; see `BudgetPort`."""
+        self._supervisor.form_teams(teams)
+        await self._tell(())
+
+    async def limit(self, of: str, limit: Limits | None) -> None:
+        """Limit an account anew; see `BudgetPort`."""
+        await self._tell(self._supervisor.limit(of, limit))
+
+    async def grant_no_more(self, of: str) -> None:
+        """Have agents wind down; see `BudgetPort`."""
+        await self._tell(self._supervisor.grant_no_more(of))

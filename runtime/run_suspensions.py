@@ -72,6 +72,10 @@ class RunSuspensions:
         for each in self._by_run.values():
             each.close(reason)
 
+    def reopen(self) -> None:
+        """Let runs to come be suspended again."""
+        self._closed = ""
+
     async def point(self, run: RunId, tag: str) -> None:
         """Stand here if somebody asked this run for it. The driver awaits this at each point of the run."""
         if (found := self._by_run.get(run)) is not None:

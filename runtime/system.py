@@ -8,16 +8,20 @@ from typing import Protocol, Self, cast, runtime_checkable
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, RunId
+from ..protocols.limits import Limits
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .approvals import ApprovalPort
+from .budgets import BudgetPort
 from .control import Controls
 from .draining import Drain
 from .errors import SystemUnavailable
 from .ports import Journal, PostOffice
 from .supervision.account import Account
+from .supervision.commands import Newcomer
+from .supervision.policy import WatchPolicy
 from .suspension import Stand
 
 __all__ = (
@@ -43,12 +47,19 @@ STOP_PATIENCE = 5.0
 
 @dataclass(frozen=True)
 class SpawnOrder:
-    """One agent to be spawned: `limit` in tokens; `parent` is told by mail when it ends badly."""
+    """One agent to be spawned, under a `limit` of its own, in a `team`; `parent` is told by mail when it ends badly."""
 
     name: AgentId
     agent: Agent
     parent: AgentId | None = None
-    limit: int | None = None
+    limit: Limits | None = None
+    team: str = ""
+
+    @property
+    def newcomer(self) -> Newcomer:
+        """What is asked of the Supervisor for it."""
+        agent = self.agent
+        return Newcomer(self.name, self.parent, self.limit, self.team, agent.priced, agent.unbounded, agent.restart)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,10 +104,12 @@ class System(Protocol):
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
         drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
+        budgets: The way to the limits; there once the system is open.
     """
 
     fleet: str
     approvals: ApprovalPort
+    budgets: BudgetPort
     control: Controls
     drain: Drain
 
@@ -141,6 +154,7 @@ class System(Protocol):
         time_limit: float | None,
         said: tuple[str, ...] = (),
         stand: Stand | None = None,
+        limit: Limits | None = None,
     ) -> RunId:
         """Queue a run; its Steps begin when those before it are over.
 
@@ -150,11 +164,13 @@ class System(Protocol):
             time_limit: Seconds it has; None: the agent's own limit.
             said: What the user added to the task.
             stand: Where it shall stand still, from its first point on; whoever asks gets it to go on by the token.
+            limit: The most it may spend; None: only the limits above count.
 
         Raises:
             AgentUnknown: There is no such agent.
             ChannelClosed: It has stopped.
             QueueFull: Too many runs wait.
+            PriceMissing: Its money is limited, and a preset does not say what its model costs.
         """
         ...
 
@@ -214,19 +230,21 @@ class Joined(Protocol):
         ...
 
 
-def load_system(  # noqa: PLR0913  what a fleet is told once
+def load_system(  # noqa: PLR0913  what a fleet can be told apart by
     kind: str,
     fleet: str,
-    limit: int | None,
+    limit: Limits | None,
     address: str | None,
     journal: Journal | str | Path | None = None,
     *,
     service: bool = False,
     restarts: RestartPolicy | None = None,
+    watch: WatchPolicy | None = None,
 ) -> System:
     """Make a system by its name, loading its module only now, as anyio loads its back ends.
 
-    With `service` the fleet outlives this process. `restarts`: how often an agent may be restarted; None: as usual.
+    With `service` the fleet outlives this process. `restarts`: how often an agent may be restarted; `watch`: what is
+    done about agents that hang or loop; None: as usual.
 
     Raises:
         SystemUnavailable: There is no such system, it can be no service, or it cannot have this journal.
@@ -240,8 +258,8 @@ def load_system(  # noqa: PLR0913  what a fleet is told once
         raise SystemUnavailable(system=kind, reason="its fleet lives in this process and cannot outlive it.")
     module = import_module(SYSTEMS[kind])
     if service:
-        return cast("System", module.open_system(fleet, limit, address, journal, restarts, service=True))
-    return cast("System", module.open_system(fleet, limit, address, journal, restarts))
+        return cast("System", module.open_system(fleet, limit, address, journal, restarts, watch, service=True))
+    return cast("System", module.open_system(fleet, limit, address, journal, restarts, watch))
 
 
 def join_system(fleet: str, address: str | None) -> System:

@@ -22,6 +22,8 @@ from amrita_fleet.runtime.cli.documents import entries
 from amrita_fleet.runtime.hook_chain import POINTS
 from amrita_fleet.runtime.simulator.modes import MODES
 from amrita_fleet.runtime.step.revision import ACTIONS
+from amrita_fleet.runtime.supervision.finding import Trouble
+from amrita_fleet.runtime.supervision.policy import COURSES, Rung
 from amrita_fleet.runtime.tools.tool import ToolOptions
 
 pytestmark = pytest.mark.slow
@@ -162,6 +164,16 @@ def test_every_hook_is_told_with_what_it_may_give() -> None:
 
 def test_every_action_of_update_step_is_told() -> None:
     assert table("plans", "`action`").keys() == ACTIONS.keys()
+
+
+def test_every_trouble_and_every_rung_of_the_watch_is_told_with_what_is_done() -> None:
+    told = {Trouble(trouble): done for trouble, (_, done) in table("watch", "trouble").items()}
+    for trouble, same_as in ((Trouble.TOOL, Trouble.MODEL), (Trouble.STUCK, Trouble.MODEL)):
+        assert told[trouble] == "the same"
+        told[trouble] = told[same_as]
+    rungs = {trouble: [rung for rung in Rung if f"`{rung}`" in f"`{done}`"] for trouble, done in told.items()}
+    assert rungs == {trouble: [stage.rung for stage in COURSES[trouble].stages] for trouble in Trouble}
+    assert [*table("watch", "rung")] == [*Rung]
 
 
 def test_every_fault_of_the_simulator_is_told() -> None:

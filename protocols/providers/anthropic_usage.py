@@ -12,7 +12,8 @@ from .lenient import count, mapping, sound_fields
 __all__ = ("Counts",)
 
 CACHED: Final = "cache_read_input_tokens"
-ASKED: Final = ("input_tokens", "cache_creation_input_tokens", CACHED)
+WRITTEN: Final = "cache_creation_input_tokens"
+ASKED: Final = ("input_tokens", WRITTEN, CACHED)
 """Together the prompt: what the cache gave or took is not in the first."""
 
 
@@ -47,4 +48,5 @@ class Counts:
         if not prompt or (answer and not completion):
             return estimate(draft, answer, prompt, completion, self.raw)
         thought = count(mapping(self.raw.get("output_tokens_details")).get("thinking_tokens"))
-        return Usage(prompt, completion, count(self.raw.get(CACHED)), min(thought, completion), raw=self.raw)
+        cached, written = count(self.raw.get(CACHED)), count(self.raw.get(WRITTEN))
+        return Usage(prompt, completion, cached, min(thought, completion), raw=self.raw, written=written)

@@ -76,7 +76,8 @@ def run(  # noqa: PLR0913  one parameter for each option
 
     What happens is written down as it happens, so that after a crash another command goes on with it.
     """
-    from ..agent import Agent, TokenLimit
+    from ...protocols.limits import TokenLimit
+    from ..agent import Agent
     from .carry_out import carry_out
     from .fleet_journal import fleet_journal
     from .model import preset_of

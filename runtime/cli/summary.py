@@ -7,7 +7,7 @@ from rich.text import Text
 
 from ...protocols.checkin import AgentStatus
 from ..supervision.account import Account
-from .table import one_line, tokens
+from .table import one_line, spending
 from .tally import Letter, Tally
 
 __all__ = ("agents_table", "letters_table", "plain_table", "spent", "troubles")
@@ -28,7 +28,7 @@ def agents_table(rows: Iterable[AgentStatus], tally: Tally) -> Table:
     for row in rows:
         counts = (f"{count:,}" for count in (row.step, row.sent, row.consumed))
         outcomes = ", ".join(end.outcome for end in tally.ends_of(row.agent)) or "no run"
-        table.add_row(row.agent, *counts, tokens(row.tokens, row.limit), Text(outcomes))
+        table.add_row(row.agent, *counts, spending(row), Text(outcomes))
     return table
 
 
@@ -68,4 +68,4 @@ def troubles(tally: Tally) -> Iterator[str]:
 def spent(accounts: Iterable[Account]) -> tuple[int, int | None]:
     """Tokens that the fleet spent, and its limit."""
     fleet = next(account for account in accounts if len(account.path) == 1)
-    return fleet.spent, fleet.limit
+    return fleet.spent.tokens, None if fleet.limit is None else fleet.limit.tokens

@@ -9,8 +9,9 @@ from rich.text import Text
 
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import AgentId
+from ...protocols.limits import Unit, dollars, shown
 
-__all__ = ("fleet_table", "one_line", "row_shown", "tokens")
+__all__ = ("fleet_table", "one_line", "row_shown", "spending", "tokens")
 
 COLOURS: Mapping[str, str] = {
     "acting": "cyan",
@@ -52,7 +53,7 @@ def fleet_table(
             Text(f"{row.phase}{lasting}", style=COLOURS.get(row.phase, "")),
             f"{row.step:,}",
             *(mail if wide else ("/".join(mail),)),
-            tokens(row.tokens, row.limit),
+            spending(row),
             one_line(row.note or notes.get(row.agent, "")),
         )
     return table
@@ -64,6 +65,18 @@ def one_line(text: str) -> Text:
     Its column must be one that may wrap: Rich narrows no other, as long as one is left.
     """
     return Text(" ".join(text.split()), no_wrap=True, overflow="ellipsis")
+
+
+def spending(row: AgentStatus) -> str:
+    """What an agent has spent: its tokens, and on a line each what else is limited of it."""
+    lines, limits, spent = [tokens(row.tokens, row.limit)], row.limits, row.spent
+    if limits is not None and limits.dollars is not None:
+        lines.append(f"{dollars(spent.dollars)} / {dollars(limits.dollars)}")
+    if limits is not None and limits.model_calls is not None:
+        lines.append(f"{spent.model_calls:,} / {shown(Unit.MODEL_CALLS, limits.model_calls)}")
+    if limits is not None and limits.tool_calls is not None:
+        lines.append(f"{spent.tool_calls:,} / {shown(Unit.TOOL_CALLS, limits.tool_calls)}")
+    return "\n".join(lines)
 
 
 def tokens(spent: int, limit: int | None) -> str:

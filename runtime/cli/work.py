@@ -9,8 +9,9 @@ from rich.console import Console
 from rich.text import Text
 
 from ...protocols.ids import AgentId, RunId
+from ...protocols.limits import TokenLimit
 from ...protocols.outcome import Ending
-from ..agent import Agent, TokenLimit
+from ..agent import Agent
 from ..fleet import Fleet
 from ..journal.fleets import KeptFleet
 from ..supervision.account import Account

@@ -186,6 +186,8 @@ def database_of(url: str | Path) -> Database:
     Raises:
         JournalInvalid: It is none, or one of something else.
     """
+    if "\0" in str(url) or ("://" in str(url) and "%00" in str(url)):
+        raise JournalInvalid(where="This path or URL", reason="there is a null character in it")
     if isinstance(url, Path) or "://" not in url:
         return SqliteFile(Path(url).absolute())
     scheme, _, rest = url.partition("://")

@@ -3,6 +3,7 @@
 import os
 import sqlite3
 from contextlib import closing, suppress
+from errno import ENAMETOOLONG
 from pathlib import Path
 from tempfile import mkstemp
 
@@ -129,7 +130,8 @@ class SqliteFile:
         except (PermissionError, NotADirectoryError, FileExistsError) as error:
             raise JournalInvalid(where=self.where, reason=f"it cannot be made: {error.strerror}") from None
         except OSError as error:
-            raise JournalUnavailable(where=self.where, reason=f"it cannot be made: {error.strerror}") from None
+            kind = JournalInvalid if error.errno == ENAMETOOLONG else JournalUnavailable
+            raise kind(where=self.where, reason=f"it cannot be made: {error.strerror}") from None
         except sqlite3.Error as error:
             raise JournalUnavailable(where=self.where, reason=f"it cannot be made: {error}") from None
         if not self._path.is_file():

@@ -16,12 +16,9 @@ from .schema import RECORD, STREAM
 __all__ = ("Transaction",)
 
 # Statements are made once: to make one takes as long as to execute it.
-LOCK_HEADS = (
-    select(STREAM.c.stream, STREAM.c.incarnation, STREAM.c.last, STREAM.c.snapshot)
-    .where(STREAM.c.stream.in_(bindparam("names", expanding=True)))
-    .order_by(STREAM.c.stream)
-    .with_for_update()
-)
+HEADS = select(STREAM.c.stream, STREAM.c.incarnation, STREAM.c.last, STREAM.c.snapshot).with_for_update()
+LOCK_HEAD = HEADS.where(STREAM.c.stream == bindparam("name"))  # a list of one takes half as long again
+LOCK_HEADS = HEADS.where(STREAM.c.stream.in_(bindparam("names", expanding=True))).order_by(STREAM.c.stream)
 
 INSERT_RECORD = insert(RECORD)
 
@@ -70,7 +67,8 @@ class Transaction:
         """
         names = sorted(set(streams) - self._heads.keys())
         if names:
-            found = self._connection.execute(LOCK_HEADS, {"names": names})
+            asked, which = (LOCK_HEADS, {"names": names}) if names[1:] else (LOCK_HEAD, {"name": names[0]})
+            found = self._connection.execute(asked, which)
             self._heads |= dict.fromkeys(names, Head()) | {name: Head(*head) for name, *head in found}
 
     def claim(self, stream: str) -> int:

@@ -124,6 +124,7 @@ class Mailbox:
         consumed: Messages consumed so far.
         fresh: What the last `accept` stored.
         turned: What it turned away, copies of what was turned away before left out.
+        closed: Why all further mail is refused; None: it is not.
     """
 
     def __init__(self, owner: AgentId, *, messages: int = 1024, size: int = 8 * 1024 * 1024) -> None:
@@ -144,10 +145,10 @@ class Mailbox:
         self.consumed = 0
         self.fresh: tuple[Envelope, ...] = ()
         self.turned: tuple[Turned, ...] = ()
+        self.closed: Refusal | None = None
         self._messages = messages
         self._size = size
         self._bytes = 0
-        self._closed: Refusal | None = None
         self._waiting: dict[MessageId, Envelope] = {}
         self._fates: OrderedDict[MessageId, Fate] = OrderedDict()
         self._heard: OrderedDict[tuple[AgentId, int], Heard] = OrderedDict()
@@ -204,9 +205,7 @@ class Mailbox:
             closed meanwhile and it is a dead letter already.
         """
         fate = Fate(ReceiptState.CONSUMED, run=run, step=step)
-        removed = tuple(self._waiting[id_] for id_ in dict.fromkeys(ids) if id_ in self._waiting)
-        for envelope in removed:
-            self._end(envelope.id, fate)
+        removed = tuple([self._end(id_, fate) for id_ in ids if id_ in self._waiting])
         self.consumed += len(removed)
         return removed
 
@@ -271,13 +270,13 @@ class Mailbox:
         self.consumed += end.state is ReceiptState.CONSUMED
 
     def close(self, refusal: Refusal) -> tuple[Envelope, ...]:
-        """Refuse all further mail with `refusal`, for good; a mailbox closed before keeps its reason.
+        """Refuse all further mail with `refusal` until it is opened again; a mailbox closed before keeps its reason.
 
         Returns:
             The dead letters: what peers sent and nobody consumed. The runtime's notes end with the mailbox, but are
             never dead letters.
         """
-        self._closed = self._closed or refusal
+        self.closed = self.closed or refusal
         ended = tuple(self._waiting.values())
         for envelope in ended:
             self._end(envelope.id, Fate(ReceiptState.DEAD, refusal))
@@ -285,7 +284,8 @@ class Mailbox:
 
     def _from(self, senders: tuple[AgentId, ...]) -> Iterable[Envelope]:
         """What waits, oldest first."""
-        return (envelope for envelope in self._waiting.values() if not senders or envelope.sender in senders)
+        waiting = self._waiting.values()
+        return [envelope for envelope in waiting if envelope.sender in senders] if senders else waiting
 
     def _judge(self, envelope: Envelope, now: float) -> Verdict:
         """Store the message, or say why not."""
@@ -304,10 +304,10 @@ class Mailbox:
     def _judge_new(self, envelope: Envelope, heard: Heard, now: float) -> Verdict:
         """Store a message that did not come before, or say why not."""
         attempt = envelope.incarnation, envelope.attempt
-        if attempt <= heard.full and not self._closed:
+        if attempt <= heard.full and not self.closed:
             return Refusal.FULL
         size = envelope.size
-        refusal = self._closed or refusal_of(envelope, size, now)
+        refusal = self.closed or refusal_of(envelope, size, now)
         if refusal is None and not self._fits(size):
             heard.full = attempt
             refusal = Refusal.FULL
@@ -352,10 +352,12 @@ class Mailbox:
         self._bytes += size
         self.accepted += 1
 
-    def _end(self, message: MessageId, fate: Fate) -> None:
+    def _end(self, message: MessageId, fate: Fate) -> Envelope:
         """Take a waiting message out and remember why."""
-        self._bytes -= self._waiting.pop(message).size
+        envelope = self._waiting.pop(message)
+        self._bytes -= envelope.size
         self._remember(message, fate)
+        return envelope
 
     def _remember(self, message: MessageId, fate: Fate) -> None:
         """Keep the last fates."""

@@ -64,7 +64,7 @@ class Face:
         wire.check(http.headers)
         read = wire.read(read_json(raw, wire.words))
         asked, active = self.provider.hit(read, http.headers.get(HEADER, ""))
-        await asyncio.sleep(active.get("latency", self.provider.faults.latency))
+        await asyncio.sleep(active.get("latency", self.provider.faults.delay(number)))
         speech = self.provider.answer(asked, admission, raw.decode(errors="replace"), active)
         return cast("Response", self.deliver(speech, asked, wire, active))
 

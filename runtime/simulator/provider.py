@@ -1,7 +1,8 @@
 """The simulated provider itself, apart from HTTP: keys, scenarios, faults, counts."""
 
 import hmac
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from types import MappingProxyType
 
@@ -10,6 +11,7 @@ from .conversation import Answer, Request
 from .errors import ScenarioInvalid
 from .faults import Faults
 from .modes import SEPARATOR, Active, FaultTally
+from .rate import RateLimit
 from .scenario import Scenario
 from .speech import Speech, speak
 from .totals import Totals
@@ -37,13 +39,21 @@ class SimulatedProvider:
         faults: What goes wrong on purpose.
     """
 
-    def __init__(self, scenarios: Sequence[Scenario], *, key: str = "", faults: Faults | None = None) -> None:
+    def __init__(
+        self,
+        scenarios: Sequence[Scenario],
+        *,
+        key: str = "",
+        faults: Faults | None = None,
+        now: Callable[[], float] = time.monotonic,
+    ) -> None:
         """Serve the models of `scenarios`.
 
         Args:
             scenarios: No two of them may name the same model.
             key: The only key that is let in; empty: everybody is.
             faults: None: none.
+            now: Gives monotonic seconds.
 
         Raises:
             ScenarioInvalid: Two scenarios name the same model.
@@ -52,6 +62,8 @@ class SimulatedProvider:
         self.faults = faults or Faults()
         self._key = key
         self._requests = 0
+        self._now = now
+        self._rate = RateLimit(self.faults.rate)
         self._tally = FaultTally()
         self._scenarios: dict[str, Scenario] = {}
         for scenario in scenarios:
@@ -91,6 +103,8 @@ class SimulatedProvider:
         self.check_key(key, words)
         if self.faults.hits(number):
             raise words.busy(self.faults.retry_after)
+        if after := self._rate.take(self._now()):
+            raise words.busy(after)
         return Admission(number, key, words)
 
     def hit(self, request: Request, header: str) -> tuple[Request, Active]:

@@ -148,7 +148,7 @@ MOVES: Mapping[Phase, Mapping[type[Event], Move]] = {
     },
     Phase.ENTERING: {**ANYWHERE, MailTaken: mail_taken},
     Phase.DECOMPOSING: {**ASKED, Replied: decomposed},
-    Phase.THINKING: {**ASKED, Replied: lambda state, _, event: replied(state, event), ModelFailed: model_failed},
+    Phase.THINKING: {**ASKED, Replied: replied, ModelFailed: model_failed},
     Phase.ACTING: {**ANYWHERE, ToolEnded: tool_ended, ToolHeld: tool_held, Decided: decided},
     Phase.SUMMARISING: {**ASKED, Replied: summarised},
     Phase.LEAVING: {**ANYWHERE, MailSeen: mail_seen},

@@ -42,7 +42,7 @@ def output_of(rules: Rules, purpose: Purpose) -> int:
 
 def call(state: AgentState, doing: Asking, grant: Grant) -> Moved:
     """Make the attempt that was granted."""
-    state, op = staged(state, doing, AskStage.MODEL)
+    state, op = staged(state, doing, AskStage.MODEL, grant.tools)
     return state, (CallModel(op, grant, doing.purpose),)
 
 
@@ -108,9 +108,10 @@ def retry_delay(rules: Rules, failures: int, failed: ModelFailed) -> float:
     return max(failed.after or 0.0, doubled * (0.5 + failed.jitter / 2))
 
 
-def staged(state: AgentState, doing: Asking, stage: AskStage) -> tuple[AgentState, Op]:
-    """The same phase with its call at another stage, under a new op."""
+def staged(state: AgentState, doing: Asking, stage: AskStage, tools: int | None = None) -> tuple[AgentState, Op]:
+    """The same phase with its call at another stage, under a new op; `tools`: how many calls its reply may make."""
     op = state.next_op
     before = Ask() if stage is AskStage.MODEL else doing.ask
-    asking = replace(doing, ask=Ask(op, stage, doing.ask.failures, waited=before.waited, queued=before.queued))
+    ask = Ask(op, stage, doing.ask.failures, waited=before.waited, queued=before.queued, tools=tools)
+    asking = replace(doing, ask=ask)
     return replace(state, doing=asking, next_op=Op(op + 1)), op

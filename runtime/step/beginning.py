@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from ...protocols.ids import USER, RunId
+from ...protocols.limits import Limits
 from ...protocols.notices import NoticeType
 from .boundary import enter
 from .effects import Commit, Effect, Moved, Notify, StartDeadline
@@ -17,17 +18,17 @@ from .transcript import Transcript
 __all__ = ("begin", "wake")
 
 
-def new_run(state: AgentState, run: RunId, task: str = "") -> AgentState:
+def new_run(state: AgentState, run: RunId, task: str = "", limit: Limits | None = None) -> AgentState:
     """The agent with a run that begins now, and with its memory as far as it has one."""
     if state.rules.memory == "run":
         state = replace(state, transcript=Transcript.begin(state.rules.instructions), measured=None)
-    began = Run(run, task, window=Window(state.rules.repeats))
+    began = Run(run, task, window=Window(state.rules.repeats), limit=limit)
     return replace(state, transcript=state.transcript.next_run(), run=began)
 
 
 def begin(state: AgentState, _: Idle, event: Asked) -> Moved:
     """A task came: it enters the transcript, and the first Step begins."""
-    state = new_run(state, event.run, event.task).noted(event.task)
+    state = new_run(state, event.run, event.task, event.limit).noted(event.task)
     if event.said:
         state = state.noted(said_note(event.said))
     said = tuple(

@@ -15,7 +15,7 @@ from .effects import AskApproval, Commit, Effect, Moved, Notify, RunTool
 from .events import CallFacts, Decided, ToolEnded, ToolHeld
 from .iteration import closed
 from .phases import Acting, Slot
-from .prompts import CANCELLED, CUT, REFUSED
+from .prompts import CANCELLED, CUT, LEFT_OUT, REFUSED
 from .revision import UPDATE_STEP, revise
 from .state import AgentState
 
@@ -25,12 +25,17 @@ UNEXPLAINED = "a person must allow it first"
 """Why a call is held that nobody gave a reason for."""
 
 
-def act(state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFacts, ...]) -> Moved:
-    """Begin the calls of a reply together."""
+def act(
+    state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFacts, ...], allowed: int | None = None
+) -> Moved:
+    """Begin the calls of a reply together, the first of them if only so many are `allowed`."""
     slots, effects = list[Slot](), list[Effect]()
     at_node = state.current.node is not None  # until the batch ends, even if one of its calls ends the node
-    for call, fact in zip(calls, facts, strict=True):
-        state, slot, begun = begin_call(state, call, fact, at_node=at_node)
+    for place, (call, fact) in enumerate(zip(calls, facts, strict=True)):
+        if allowed is not None and place >= allowed:
+            state, slot, begun = left_out(state, call, fact)
+        else:
+            state, slot, begun = begin_call(state, call, fact, at_node=at_node)
         slots.append(slot)
         effects += begun
     doing = Acting(tuple(slots))
@@ -55,6 +60,13 @@ def cut_off(state: AgentState, calls: tuple[ToolCall, ...], facts: tuple[CallFac
     return closed(state, Acting(tuple(slots)), mail_waits=True)  # unknown, so a look is due
 
 
+def left_out(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
+    """A call that a limit does not let through; it counts as a repeat all the same."""
+    state = replace(state, run=replace(state.current, window=state.current.window.asked(fact.signature)))
+    told = Notify(NoticeType.TOOL, "left_out", f"{call.name}: {LEFT_OUT}", {"tool": call.name})
+    return state, Slot(call, fact.signature, None, LEFT_OUT, digest=LEFT_OUT, quiet=True), (told,)
+
+
 def begin_call(
     state: AgentState, call: ToolCall, fact: CallFacts, *, at_node: bool
 ) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
@@ -73,7 +85,8 @@ def begin_call(
 def started(state: AgentState, slot: Slot) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
     """Run a call, for the first time or again, and tell of it."""
     state, slot, run = run_call(state, slot)
-    return state, slot, (Notify(NoticeType.TOOL, "started", slot.call.name, {"tool": slot.call.name}), run)
+    told = Notify(NoticeType.TOOL, "started", slot.call.name, {"tool": slot.call.name, "call": slot.key})
+    return state, slot, (told, run)
 
 
 def run_call(state: AgentState, slot: Slot) -> tuple[AgentState, Slot, RunTool]:
@@ -104,15 +117,16 @@ def revised(state: AgentState, call: ToolCall, fact: CallFacts) -> tuple[AgentSt
 def held(state: AgentState, slot: Slot, reason: str) -> tuple[AgentState, Slot, tuple[Effect, ...]]:
     """Keep a call until a person has decided."""
     state, op = state.with_op()
-    call = slot.runs
+    call, slot = slot.runs, slot.awaited_under(op)
     data: dict[str, Json] = {
         "id": f"{state.current.id}.{op}",
         "tool": call.name,
+        "call": slot.key,
         "arguments": call.arguments,
         "reason": reason,
     }
     told = Notify(NoticeType.TOOL, "approval", f"{call.name} waits for a person: {reason}", data)
-    return state, replace(slot.awaited_under(op), held=reason), (told, AskApproval(op, call, reason))
+    return state, replace(slot, held=reason), (told, AskApproval(op, call, reason))
 
 
 def tool_held(state: AgentState, doing: Acting, event: ToolHeld) -> Moved:
@@ -126,7 +140,12 @@ def tool_held(state: AgentState, doing: Acting, event: ToolHeld) -> Moved:
 def decided(state: AgentState, doing: Acting, event: Decided) -> Moved:
     """A person has decided: the call runs, or its output says that it did not."""
     slot = slot_of(doing, event.op)
-    data: dict[str, Json] = {"id": f"{state.current.id}.{event.op}", "tool": slot.call.name, "reason": event.reason}
+    data: dict[str, Json] = {
+        "id": f"{state.current.id}.{event.op}",
+        "tool": slot.call.name,
+        "call": slot.key,
+        "reason": event.reason,
+    }
     if event.allowed:
         told = Notify(NoticeType.TOOL, "approved", f"{slot.call.name} may run", data)
         state, running, run = run_call(state, replace(slot, held="", approved=True))
@@ -146,12 +165,14 @@ def tool_ended(state: AgentState, doing: Acting, event: ToolEnded) -> Moved:
         run = replace(state.current, questions=unanswered(state.current.questions, event.wrote))
         state = replace(state, run=run)
     name = slot.call.name
-    told = Notify(
-        NoticeType.TOOL,
-        "failed" if event.failed else "ended",
-        f"{name}: {event.output[:200]}",
-        {"tool": name, "bytes": len(event.output.encode(errors="replace"))},
-    )
+    data: dict[str, Json] = {
+        "tool": name,
+        "call": slot.key,
+        "signature": slot.signature,
+        "digest": event.digest,
+        "bytes": len(event.output.encode(errors="replace")),
+    }
+    told = Notify(NoticeType.TOOL, "failed" if event.failed else "ended", f"{name}: {event.output[:200]}", data)
     state, effects = with_output(state, doing, slot, ended, mail_waits=event.mail_waits)
     return state, (told, *effects)
 

@@ -5,6 +5,7 @@ from typing import TypeAlias
 
 from ...protocols.checkin import Directive
 from ...protocols.ids import AgentId, RunId
+from ...protocols.limits import Limits
 from ...protocols.messages import Json, Reply
 from ...protocols.waits import Endless
 from .phases import Mail, Op, WaitFor
@@ -37,12 +38,19 @@ __all__ = (
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """Somebody gave the agent a task; `timeout` in seconds, None: none; `said` is what they added before it began."""
+    """Somebody gave the agent a task.
+
+    Attributes:
+        timeout: Seconds the run may take; None: any number.
+        said: What they added before it began.
+        limit: The most it may spend; None: only the limits above count.
+    """
 
     run: RunId
     task: str
     timeout: float | None = None
     said: tuple[str, ...] = ()
+    limit: Limits | None = None
 
 
 @dataclass(frozen=True, slots=True)

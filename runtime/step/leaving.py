@@ -35,7 +35,8 @@ def mail_seen(state: AgentState, doing: Leaving, event: MailSeen) -> Moved:
             return finish_answered(state, answer)
         case WaitFor() as wait:
             state, op = state.with_op()
-            told = Notify(NoticeType.STEP, "waiting", f"waits for mail, {wait.seconds:g} s at most")
+            facts: dict[str, Json] = {"senders": [*wait.senders], "seconds": wait.seconds}
+            told = Notify(NoticeType.STEP, "waiting", f"waits for mail, {wait.seconds:g} s at most", facts)
             return replace(state, doing=Waiting(op, wait)), (told, Commit(), WaitForMail(op, wait))
         case None if state.current.window.period:  # seen after the round already, and here once more: nobody slips by
             return stalled(state, None)

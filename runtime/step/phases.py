@@ -126,6 +126,7 @@ class Ask:
         resumed: A pause was ended while leave was awaited, so an answer that says to pause may be older than that.
         waited: Seconds spent so far on waits that the Supervisor asked for, before this attempt.
         queued: It has had to wait for its turn at the provider before this attempt, which counts for nothing else.
+        tools: How many calls of tools the reply may make; None: any number.
     """
 
     op: Op = NONE
@@ -134,6 +135,7 @@ class Ask:
     resumed: bool = False
     waited: float = 0.0
     queued: bool = False
+    tools: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

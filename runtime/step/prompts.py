@@ -22,6 +22,7 @@ __all__ = (
     "GIVE_UP_NODE",
     "INTERRUPTED",
     "LAST_ANSWER",
+    "LEFT_OUT",
     "MAIL_GONE",
     "NOT_RUN",
     "NO_MAIL",
@@ -35,6 +36,11 @@ __all__ = (
 
 CANCELLED = "Cancelled: Reach the max limit of repeatly calling tool."
 """Output of the N-th identical call, word for word as the users' documentation quotes it."""
+
+LEFT_OUT = (
+    "ERROR: This call was not run: calls of tools are limited, and this reply had no more of them. What ran is above."
+)
+"""Output of a call that a limit does not let through."""
 
 CUT = (
     "ERROR: Your reply was cut at the output limit before this call was whole, so it was not run. "

@@ -12,7 +12,7 @@ from .ending import finish
 from .events import Replied
 from .forgetting import forget, spoiled
 from .nudge import nudge, without_nudge
-from .phases import Answer
+from .phases import Answer, Thinking
 from .planning import shown, summarise
 from .prompts import CORRECT
 from .state import AgentState
@@ -30,7 +30,7 @@ EMPTY = "EmptyReply"
 CUT_SHORT = "the answer was cut at the output limit"
 
 
-def replied(state: AgentState, event: Replied) -> Moved:
+def replied(state: AgentState, doing: Thinking, event: Replied) -> Moved:
     """Take a reply into the transcript and do what it asks for."""
     message = event.reply.message
     state, told = counted(state, event.reply)
@@ -46,7 +46,7 @@ def replied(state: AgentState, event: Replied) -> Moved:
     elif event.reply.finish is Finish.LENGTH:
         state, effects = cut_off(state, message.calls, event.facts)
     else:
-        state, effects = act(state, message.calls, event.facts)
+        state, effects = act(state, message.calls, event.facts, doing.ask.tools)
     return state, (told, Commit(), *effects)
 
 

@@ -3,10 +3,11 @@
 from dataclasses import dataclass, field, replace
 
 from ...protocols.ids import AgentId, RunId
+from ...protocols.limits import Limits
 from .budget import TokenBudget
 from .compaction import Measured
 from .correspondence import Chain, Question, hops_after
-from .phases import Doing, Idle, Op, Phase, awaited
+from .phases import Acting, Doing, Idle, Op, Phase, awaited
 from .plan import Plan
 from .rules import Rules
 from .stall import Window
@@ -44,6 +45,7 @@ class Run:
         late: Its time is over: a last answer is all it may still do, and that once.
         preset: Which of the agent's presets is asked, from 0.
         questions: What it was asked by mail and has not answered; its end answers them.
+        limit: The most it may spend; None: only the limits above count.
     """
 
     id: RunId
@@ -68,6 +70,7 @@ class Run:
     late: bool = False
     preset: int = 0
     questions: tuple[Question, ...] = ()
+    limit: Limits | None = None
 
     @property
     def node(self) -> str | None:
@@ -114,6 +117,12 @@ class AgentState:
         """The run; only where the phase says that there is one."""
         assert self.run is not None, self.phase  # noqa: S101  every phase but IDLE has a run
         return self.run
+
+    @property
+    def tools(self) -> tuple[str, ...]:
+        """The tools whose calls are under way, in call order; those that wait for a person are none of them."""
+        slots = self.doing.slots if isinstance(self.doing, Acting) else ()
+        return tuple(slot.call.name for slot in slots if slot.op is not None and slot.output is None and not slot.held)
 
     @property
     def rounds_left(self) -> int:

@@ -1,29 +1,66 @@
-"""One account of tokens, and what a single reservation adds to it."""
+"""One account, and what a single reservation adds to it.
+
+Accounts stand in a tree: the fleet's, in it those of teams, in these or in the fleet's those of agents, and in an
+agent's that of the run under way, if the run has a limit of its own. Whatever is spent counts in all of them.
+"""
 
 from dataclasses import dataclass
+from enum import StrEnum
 from typing import TypeAlias
 
-__all__ = ("NOTHING", "Account", "Path", "Share")
+from ...protocols.amounts import ZERO, Amount
+from ...protocols.limits import UNLIMITED, Limits
+
+__all__ = ("BOUNDLESS", "NOTHING", "Account", "Level", "Path", "Share", "run_name", "team_name")
 
 Path: TypeAlias = tuple[str, ...]
-"""An account's place in the tree, from the root: `("fleet",)`, `("fleet", "ana")`."""
+"""An account's place in the tree, from the root: `("fleet",)`, `("fleet", "ana")`, `("fleet", "team:a", "ana")`."""
 
-POOL_PART = 20
-"""One part in so many of a limit, 5 %, is kept for last answers."""
+TEAM, RUN = "team:", "run:"
+"""What the names of teams and runs begin with in a path, so that no agent's name is like them."""
 
-UNLIMITED = 2**63
-"""More tokens than any call asks for."""
+BOUNDLESS = Amount(UNLIMITED, UNLIMITED, UNLIMITED, UNLIMITED)
+"""More of everything than any call asks for."""
+
+
+class Level(StrEnum):
+    """Whose account it is."""
+
+    FLEET = "fleet"
+    TEAM = "team"
+    AGENT = "agent"
+    RUN = "run"
+
+
+def team_name(team: str) -> str:
+    """A team's name in a path."""
+    return f"{TEAM}{team}"
+
+
+def run_name(run: str) -> str:
+    """A run's name in a path."""
+    return f"{RUN}{run}"
 
 
 @dataclass(frozen=True, slots=True)
 class Share:
-    """What one reservation adds to its account and to every account above, in tokens."""
+    """What one reservation adds to its account and to every account above."""
 
-    reserved: int = 0
-    settled: int = 0
-    overshoot: int = 0
-    unknown: int = 0
-    after_stop: int = 0
+    reserved: Amount = ZERO
+    settled: Amount = ZERO
+    overshoot: Amount = ZERO
+    unknown: Amount = ZERO
+    after_stop: Amount = ZERO
+
+    def __sub__(self, other: "Share") -> "Share":
+        """What becomes more, or less, when this share takes the place of the other."""
+        return Share(
+            self.reserved - other.reserved,
+            self.settled - other.settled,
+            self.overshoot - other.overshoot,
+            self.unknown - other.unknown,
+            self.after_stop - other.after_stop,
+        )
 
 
 NOTHING = Share()
@@ -31,7 +68,7 @@ NOTHING = Share()
 
 @dataclass(frozen=True, slots=True)
 class Account:
-    """What is spent and set aside under one name, in tokens.
+    """What is spent and set aside under one name.
 
     Attributes:
         path: The names from the root.
@@ -42,59 +79,89 @@ class Account:
         unknown: The part of `settled` that is assumed, because nobody reported a usage.
         after_stop: The part of `spent` by calls that ended after their agent was stopped.
         stopped: What ends from now on is spent after a stop.
+        carved: Set aside for accounts below that have a carved limit, as far as they have not used it.
+        began: Unix seconds when its first model call was asked for; None: none was yet.
+        rests: Nobody spends from it now, so nothing is set aside for it above, carved or not.
     """
 
     path: Path
-    limit: int | None = None
-    settled: int = 0
-    reserved: int = 0
-    overshoot: int = 0
-    unknown: int = 0
-    after_stop: int = 0
+    limit: Limits | None = None
+    settled: Amount = ZERO
+    reserved: Amount = ZERO
+    overshoot: Amount = ZERO
+    unknown: Amount = ZERO
+    after_stop: Amount = ZERO
     stopped: bool = False
-
-    def __post_init__(self) -> None:
-        """Refuse a limit that is none.
-
-        Raises:
-            ValueError: The limit is negative.
-        """
-        if self.limit is not None and self.limit < 0:
-            raise ValueError(
-                f"The token limit of {self.name!r} is {self.limit:,}: give 0 or more, or None for no limit."
-            )
+    carved: Amount = ZERO
+    began: float | None = None
+    rests: bool = False
 
     @property
     def name(self) -> str:
-        """The last name of the path."""
-        return self.path[-1]
+        """The name of whose account it is: the last one of the path."""
+        return self.path[-1].removeprefix(TEAM).removeprefix(RUN)
 
     @property
-    def spent(self) -> int:
+    def level(self) -> Level:
+        """Whose account it is."""
+        if len(self.path) == 1:
+            return Level.FLEET
+        if self.path[-1].startswith(TEAM):
+            return Level.TEAM
+        return Level.RUN if self.path[-1].startswith(RUN) else Level.AGENT
+
+    @property
+    def spent(self) -> Amount:
         """All that is known or assumed to be spent."""
         return self.settled + self.overshoot
 
     @property
-    def pool(self) -> int:
+    def pool(self) -> Amount:
         """The top of the limit, which only last answers may use."""
-        return 0 if self.limit is None else self.limit // POOL_PART
+        return ZERO if self.limit is None else self.limit.pool
 
-    def room(self, *, last_answer: bool) -> int:
-        """Tokens that can be reserved now; negative where a last answer or an overshoot went into the pool."""
+    @property
+    def is_carved(self) -> bool:
+        """Whether what is left of its limit is set aside above."""
+        return self.limit is not None and self.limit.carved and not self.rests
+
+    @property
+    def claim(self) -> Amount:
+        """What is set aside for it in the account above, beside what it has used.
+
+        Where its limit is carved that is the rest of it, and never less than what it has set aside itself; else it is
+        only this, for the accounts below it.
+        """
+        if self.limit is None or not self.is_carved:
+            return self.carved
+        rest = self.limit.most - self.spent - self.reserved
+        parts = zip(self.limit.limited, self.carved.parts, rest.parts, strict=True)
+        return Amount(*(max(carved, left) if limited else carved for limited, carved, left in parts))
+
+    def room(self, *, last_answer: bool) -> Amount:
+        """What can be reserved now; negative where a last answer or an overshoot went into the pool."""
         if self.limit is None:
-            return UNLIMITED
-        kept = 0 if last_answer else self.pool
-        return self.limit - kept - self.spent - self.reserved
+            return BOUNDLESS
+        free = self.limit.most - self.spent - self.reserved - self.carved
+        return free if last_answer else free - self.limit.pool
 
-    def changed(self, was: Share, now: Share) -> "Account":
-        """The account after the share of one reservation changed."""
+    def is_over(self, now: float) -> bool:
+        """Whether its time is over at `now` (Unix seconds)."""
+        seconds = None if self.limit is None else self.limit.seconds
+        return seconds is not None and self.began is not None and now >= self.began + seconds
+
+    def changed(self, change: Share, carved: Amount = ZERO) -> "Account":
+        """The account after the share of one reservation has changed by so much, and what is carved below it too."""
         return Account(
             self.path,
             self.limit,
-            settled=self.settled + now.settled - was.settled,
-            reserved=self.reserved + now.reserved - was.reserved,
-            overshoot=self.overshoot + now.overshoot - was.overshoot,
-            unknown=self.unknown + now.unknown - was.unknown,
-            after_stop=self.after_stop + now.after_stop - was.after_stop,
+            settled=self.settled + change.settled,
+            reserved=self.reserved + change.reserved,
+            overshoot=self.overshoot + change.overshoot,
+            unknown=self.unknown + change.unknown,
+            after_stop=self.after_stop + change.after_stop,
             stopped=self.stopped,
+            carved=self.carved + carved,
+            began=self.began,
+            rests=self.rests,
         )

@@ -1,15 +1,19 @@
 """Who comes into a fleet and how lives end: the part of the Supervisor that systems ask."""
 
 from collections.abc import Sequence
+from difflib import get_close_matches
 from typing import NamedTuple
 
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import USER, AgentId, Incarnation
+from ...protocols.limits import Limits
 from ...protocols.mail import DeadLetter, Refusal
 from ...protocols.notices import NoticeType
 from ...protocols.restarts import RestartPolicy
+from ..errors import NameInvalid, RunError
+from ..limit_errors import LimitTooLarge, PriceMissing, TeamUnknown
 from . import wording
-from .account import Account
+from .account import Account, Path, team_name
 from .bench import Bench, Facts
 from .commands import (
     Admit,
@@ -17,12 +21,15 @@ from .commands import (
     Begin,
     Bury,
     CloseMailbox,
+    FormTeams,
     Newcomer,
+    Team,
 )
+from .ledger import Short
 from .restart import USUAL, Death
-from .roster import NEWCOMER, Member, is_restarting
+from .roster import NEWCOMER, Member, Roster, check_name, is_restarting
 
-__all__ = ("Admissions", "Newcomer", "OpenMailbox", "Unheard")
+__all__ = ("Admissions", "Newcomer", "OpenMailbox", "Team", "Unheard")
 
 
 class Unheard(NamedTuple):
@@ -45,25 +52,38 @@ class OpenMailbox(NamedTuple):
 class Admissions(Bench):
     """Begins, admits and buries."""
 
-    def begin(self, owner: str, limit: int | None, restarts: RestartPolicy = USUAL) -> None:
+    def begin(self, owner: str, limit: Limits | None, restarts: RestartPolicy = USUAL) -> None:
         """Open the fleet, for the first time or again.
 
         What was asked before was answered under the limit that held then, and stays so.
 
         Args:
             owner: Names this opening.
-            limit: The most tokens all agents together may spend from now on, in all the fleet's life; None: no limit.
+            limit: The most that all agents together may spend from now on, in all the fleet's life; None: no limit.
             restarts: How often an agent may be restarted from now on.
-
-        Raises:
-            ValueError: The limit is negative.
         """
         with self._turn(Begin(owner, limit, restarts)):
-            self._ledger.limit(limit)
+            self._ledger.limit(self._ledger.root, limit)
             self._restarts.policy = restarts
             self.owner = owner
 
-    def admit(self, agent: AgentId, parent: AgentId | None, limit: int | None, pid: int) -> Incarnation:
+    def form_teams(self, teams: Sequence[Team]) -> None:
+        """Open accounts for teams. One that is open already has this limit from now on.
+
+        Raises:
+            NameInvalid: No team may have one of the names; all others are formed.
+            LimitTooLarge: A carved limit does not fit into the fleet's; all before it are formed.
+        """
+        with self._turn(FormTeams(tuple(teams))):
+            for team in teams:
+                check_name(team.name)
+                if self._roster.latest(AgentId(team.name)) is not None:
+                    raise NameInvalid(name=team.name, reason="an agent of the fleet has that name")
+                self._teams[team.name] = path = (*self._ledger.root, team_name(team.name))
+                self._check_opened(team.name, self._ledger.open(path, None))
+                self._check_opened(team.name, self._ledger.limit(path, team.limit))
+
+    def admit(self, agent: AgentId, parent: AgentId | None, limit: Limits | None, pid: int) -> Incarnation:
         """Take in one agent as `admit_all` does, or, as `USER`, one more process through which a person speaks."""
         if agent == USER:
             with self._turn(AdmitUser()):
@@ -86,16 +106,39 @@ class Admissions(Bench):
 
         Raises:
             NameInvalid: No agent may have one of the names.
-            NameTaken: An agent of that name lives, or is dead but had another parent or limit.
+            NameTaken: An agent of that name lives, or is dead but had another parent, limit or team.
             AgentUnknown: There is no such parent.
-            ValueError: A limit is negative.
+            TeamUnknown: There is no such team.
+            LimitTooLarge: A carved limit does not fit into what is above it.
+            PriceMissing: Money is limited, and a preset does not say what its model costs.
         """
         with self._turn(Admit(tuple(newcomers), pid)):
-            accounts = [Account(self._path(each.agent), each.limit) for each in newcomers]
+            before = self._roster.state()
             members = self._roster.admit_all(self._newcomer(each, pid) for each in newcomers)
-            for member, account in zip(members, accounts, strict=True):
-                self._admitted(member, account)
+            opened: dict[Path, bool] = {}
+            try:
+                for member in members:
+                    path = self._path(member.agent)
+                    opened[path] = self._open_account(member, path)
+            except RunError:
+                for path, is_new in opened.items():
+                    (self._ledger.close if is_new else self._ledger.rest)(path)
+                self._roster = Roster(before)
+                raise
+            for member in members:
+                self._admitted(member)
             return tuple(member.incarnation for member in members)
+
+    def newcomer(self, agent: AgentId) -> Newcomer:
+        """The agent as it asked to come in, to ask for its next life.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+        """
+        with self._lock:
+            member = self._roster.find(agent)
+            facts = member.parent, member.limit, member.team, member.priced, member.unbounded, member.restart
+            return Newcomer(agent, *facts)
 
     def died(self, agent: AgentId, incarnation: Incarnation, reason: str, *, restart: bool = False) -> bool:
         """Note that a life is over, count its open calls as spent in full, and tell its parent if it was the last one.
@@ -123,6 +166,8 @@ class Admissions(Bench):
                 return False
             fenced = self._ledger.fence(self._path(agent), incarnation)
             self._gate.leave(agent)
+            if not again:
+                self._rest(agent)
             for reservation in fenced:
                 self._gate.give_back(reservation, self._now())
             facts: Facts = {"incarnation": incarnation, "reservations": list(fenced), "restarts": again}
@@ -182,16 +227,63 @@ class Admissions(Bench):
         here = pid if asks.born else 0
         status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now(), pid=here)
         above = None if asks.parent == USER else asks.parent
-        return Member(asks.agent, Incarnation(0), above, asks.limit, pid, status, restart=asks.restart)
+        return Member(
+            asks.agent,
+            Incarnation(0),
+            above,
+            asks.limit,
+            pid,
+            status,
+            team=asks.team,
+            priced=asks.priced,
+            unbounded=asks.unbounded,
+            restart=asks.restart,
+        )
 
-    def _admitted(self, member: Member, account: Account) -> None:
-        self._ledger.open(account.path, account.limit)
+    def _open_account(self, member: Member, path: Path) -> bool:
+        """Open an agent's account; gives whether it is a new one.
+
+        Raises:
+            NameInvalid: A team has the agent's name.
+            TeamUnknown: There is no such team.
+            LimitTooLarge: Its carved limit does not fit into what is above it.
+            PriceMissing: Money is limited, and a preset does not say what its model costs.
+        """
+        if member.agent in self._teams:
+            raise NameInvalid(name=member.agent, reason="a team of the fleet has that name")
+        if member.team and member.team not in self._teams:
+            raise TeamUnknown(name=member.team, near=tuple(get_close_matches(member.team, self._teams)))
+        lineage = self._ledger.lineage(path)
+        is_new = lineage[-1].path != path
+        paying = (*lineage, Account(path, member.limit)) if is_new else lineage
+        unpaid = [each.name for each in paying if each.limit is not None and each.limit.dollars is not None]
+        if unpaid and not member.priced:
+            raise PriceMissing(agent=member.agent, account=unpaid[0])
+        self._check_opened(member.agent, self._ledger.open(path, member.limit))
+        return is_new
+
+    def _check_opened(self, name: str, short: Short | None) -> None:
+        if short is not None:
+            above, reason = short.account.name, wording.unfit(short)
+            raise LimitTooLarge(name=name, above=above, unit=short.unit, reason=reason)
+
+    def _rest(self, agent: AgentId) -> None:
+        """Set nothing aside any more for an agent that is gone."""
+        if (run := self._runs.get(agent)) is not None:
+            self._ledger.rest(run)
+        self._ledger.rest(self._path(agent))
+
+    def _admitted(self, member: Member) -> None:
         if member.stopped is not None:
-            self._ledger.stop(account.path)
+            self._ledger.stop(self._path(member.agent))
         facts: Facts = {
             "incarnation": member.incarnation,
             "parent": member.parent,
-            "limit": member.limit,
+            "limit": None if member.limit is None else member.limit.tokens,
             "pid": member.pid,
         }
         self._tell(NoticeType.AGENT, "admitted", member.agent, wording.admission(member), facts)
+        limited = any(account.limit is not None for account in self._ledger.lineage(self._path(member.agent)))
+        if member.unbounded and limited and member.incarnation == 1:
+            text = f"{member.agent} has a provider that may bill more than it is granted, so its limits are not hard"
+            self._tell(NoticeType.BUDGET, "soft", member.agent, text)

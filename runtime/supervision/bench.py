@@ -11,9 +11,10 @@ from typing import TypeAlias
 from zlib import crc32
 
 from ...protocols.ids import AgentId
+from ...protocols.limits import Limits
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
-from .account import Path
+from .account import Level, Path, team_name
 from .command_log import CommandLog, Unrecorded
 from .commands import (
     Command,
@@ -45,7 +46,7 @@ class Bench:
         self,
         *,
         fleet: str,
-        limit: int | None,
+        limit: Limits | None,
         now: Callable[[], float],
         post: Callable[[AgentId, str], None],
         log: CommandLog | None = None,
@@ -55,15 +56,12 @@ class Bench:
 
         Args:
             fleet: Its name.
-            limit: The most tokens all agents together may spend; None: no limit. Until the fleet is begun again, that
-                of the `state` counts, if there is one.
+            limit: The most that all agents together may spend; None: no limit. Until the fleet is begun again, that of
+                the `state` counts, if there is one.
             now: Gives Unix seconds.
             post: Sends a note of one line to an agent, from any thread. It must return at once and raise nothing.
             log: Keeps what is asked, for another process to go on from; None: nobody does.
             state: What an earlier Supervisor of this fleet was when it was last written down as a whole.
-
-        Raises:
-            ValueError: The limit is negative.
         """
         self.log = log or Unrecorded(now)
         self.feed = NoticeFeed(self._now, state.notices)
@@ -79,6 +77,10 @@ class Bench:
         self._restarts = Restarts(state.restarts, state.policy)
         self._users = state.users
         self.owner = state.owner
+        self._teams = {account.name: account.path for account in self._ledger.accounts() if account.level is Level.TEAM}
+        self._runs = {
+            AgentId(account.path[-2]): account.path for account in self._ledger.accounts() if account.level is Level.RUN
+        }
         self._notes: list[tuple[AgentId, str]] = []
 
     @contextmanager
@@ -115,7 +117,9 @@ class Bench:
         return self._at
 
     def _path(self, agent: AgentId) -> Path:
-        return (*self._ledger.root, agent)
+        member = self._roster.latest(agent)
+        team = "" if member is None else member.team
+        return (*self._ledger.root, *((team_name(team),) if team else ()), agent)
 
     def _tell(self, kind: NoticeType, event: str, agent: AgentId, text: str, facts: Facts | None = None) -> None:
         self.feed.append(Notice(type=kind, extra_type=event, agent=agent, text=text, data=facts or {}))

@@ -5,6 +5,7 @@ from typing import NamedTuple, TypeAlias
 
 from ...protocols.checkin import AgentStatus, CheckIn, Settlement
 from ...protocols.ids import AgentId, Incarnation
+from ...protocols.limits import Limits
 from ...protocols.mail import DeadLetter
 from ...protocols.notices import Notice
 from ...protocols.restarts import Restart, RestartPolicy
@@ -15,14 +16,18 @@ __all__ = (
     "AdmitUser",
     "Begin",
     "Bury",
+    "ChangeLimit",
     "Check",
     "CloseMailbox",
     "Command",
+    "FormTeams",
+    "GrantNoMore",
     "LifeCommand",
     "Newcomer",
     "PauseAgents",
     "Settle",
     "StopAgents",
+    "Team",
     "Tell",
 )
 
@@ -33,16 +38,29 @@ class Newcomer(NamedTuple):
     Attributes:
         agent: Its name.
         parent: The agent that started it; None or `USER`: a person did.
-        limit: The most tokens it may spend in all its lives; None: only the fleet's limit counts.
+        limit: The most it may spend in all its lives; None: only the limits above count.
+        team: The team it is to belong to; empty: its parent's, if that is in one.
+        priced: Each of its presets says what its model costs.
+        unbounded: A provider of its may bill any number of tokens more than it is granted.
         restart: Whether another life may follow a death of this one.
         born: Its process is there and asks itself; else somebody begins one for it, and it is heard of once it lives.
     """
 
     agent: AgentId
     parent: AgentId | None = None
-    limit: int | None = None
+    limit: Limits | None = None
+    team: str = ""
+    priced: bool = False
+    unbounded: bool = False
     restart: Restart = "permanent"
     born: bool = False
+
+
+class Team(NamedTuple):
+    """A team, and the most that all agents in it may spend; None: only the fleet's limit counts."""
+
+    name: str
+    limit: Limits | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +69,35 @@ class Begin:
 
     Attributes:
         owner: Names this opening: the processes that follow one that died have the same name for it.
-        limit: The most tokens all agents together may spend from now on; None: no limit.
+        limit: The most that all agents together may spend from now on; None: no limit.
         restarts: How often an agent may be restarted from now on.
     """
 
     owner: str
-    limit: int | None
+    limit: Limits | None
     restarts: RestartPolicy = USUAL
+
+
+@dataclass(frozen=True, slots=True)
+class FormTeams:
+    """Open accounts for teams; one that is open has this limit from now on."""
+
+    teams: tuple[Team, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeLimit:
+    """Limit an agent or a team anew; the fleet, if none is named."""
+
+    of: str
+    limit: Limits | None
+
+
+@dataclass(frozen=True, slots=True)
+class GrantNoMore:
+    """Have those who wait for more of a limit wind down, and who comes to it later too."""
+
+    of: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,4 +179,6 @@ class PauseAgents:
 LifeCommand: TypeAlias = Begin | Admit | AdmitUser | Bury | CloseMailbox
 """How lives begin and end."""
 
-Command: TypeAlias = LifeCommand | Check | Settle | Tell | StopAgents | PauseAgents
+Command: TypeAlias = (
+    LifeCommand | FormTeams | Check | Settle | Tell | StopAgents | PauseAgents | ChangeLimit | GrantNoMore
+)

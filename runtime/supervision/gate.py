@@ -212,11 +212,17 @@ class Gate:
             self._flying[ticket.reservation] = lane
         return max(0.0, lane.slots[ticket.reservation].went - now)
 
-    def step_aside(self, agent: AgentId) -> None:
-        """Whose turn it is but who lacks tokens keeps its place, and until it asks again others go before it."""
-        if (key := self._standing.get(agent)) is not None:
-            places = self._lanes[key].places
-            places[agent] = replace(places[agent], short=True)
+    def step_aside(self, agent: AgentId) -> int:
+        """Whose turn it is but who lacks tokens keeps its place, and until it asks again others go before it.
+
+        Returns:
+            How many have stepped aside before this provider.
+        """
+        if (key := self._standing.get(agent)) is None:
+            return 0
+        places = self._lanes[key].places
+        places[agent] = replace(places[agent], short=True)
+        return sum(place.short for place in places.values())
 
     def leave(self, agent: AgentId) -> None:
         """It waits no more."""

@@ -1,24 +1,31 @@
-"""The tree of accounts: tokens are set aside before a call and settled after it, and no limit is ever passed.
+"""The tree of accounts: what a call can cost is set aside before it and settled after it, and no limit is ever passed.
 
 A reservation adds one `Share` to its account and to every account above, so an account is the sum of the shares under
 it, and whatever happens to a reservation is booked as the difference of two shares. For every account, at every moment,
+in tokens, money, model calls and tool calls alike,
 
-    settled + reserved <= limit
+    settled + reserved + carved <= limit
 
 because a reservation is taken only where it fits, in all its accounts or in none, and a settlement moves at most what
 is set aside at that moment. What a provider counts beyond that is `overshoot`: shown apart, and spent as far as the
-next one who asks is concerned.
+next one who asks is concerned. Only a limit that is lowered later may be below what was spent and granted before.
+
+What a carved limit holds is set aside in the account above when it is opened: who spends from it there needs no room
+above it any more, and nobody else can have it.
 
 A reservation never expires by time, for its call may still be running. It ends by a settlement or by fencing.
 """
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from ...protocols.amounts import ZERO, Amount
 from ...protocols.ids import Incarnation
-from .account import NOTHING, Account, Path, Share
+from ...protocols.limits import Limits, Unit
+from .account import BOUNDLESS, NOTHING, Account, Path, Share
 from .reservation import Ask, Certainty, Reservation
 
-__all__ = ("Ended", "Ledger", "LedgerState", "Reserved", "Short")
+__all__ = ("UNITS", "Ended", "Ledger", "LedgerState", "Reserved", "Short")
 
 CLOSED_KEPT = 10_000
 """Closed reservations that are remembered; the oldest is forgotten first.
@@ -26,12 +33,19 @@ CLOSED_KEPT = 10_000
 So late a settlement may come a second time and still be known: after so many others of the fleet have closed.
 """
 
+UNITS = (Unit.TOKENS, Unit.DOLLARS, Unit.MODEL_CALLS, Unit.TOOL_CALLS)
+"""What the fields of an amount are, in order."""
+
 
 @dataclass(frozen=True, slots=True)
 class Reserved:
-    """The call may be made, with at most `output` tokens of output."""
+    """The call may be made, with at most `output` tokens of output; its reply may make so many `tools` calls.
+
+    None: nothing limits these.
+    """
 
     output: int
+    tools: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,13 +54,17 @@ class Short:
 
     Attributes:
         account: The account that is short, as it was then.
-        least: Tokens the call needs at least.
+        unit: Of what.
+        least: What the call needs at least.
         in_flight: It may fit once calls in flight have settled.
+        unpriced: Nobody said what the call can cost, and the account's money is limited.
     """
 
     account: Account
-    least: int
-    in_flight: bool
+    unit: Unit
+    least: Amount
+    in_flight: bool = False
+    unpriced: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,16 +94,13 @@ EMPTY = LedgerState()
 class Ledger:
     """The accounts and reservations of one fleet."""
 
-    def __init__(self, root: str, limit: int | None, state: LedgerState = EMPTY) -> None:
+    def __init__(self, root: str, limit: Limits | None, state: LedgerState = EMPTY) -> None:
         """Open the account above all others, or go on with another ledger of that name.
 
         Args:
             root: Its name.
-            limit: The most tokens all together may spend; None: no limit. That other one's counts, if there is one.
+            limit: The most that all together may spend; None: no limit. That other one's counts, if there is one.
             state: What that other one was.
-
-        Raises:
-            ValueError: The limit is negative.
         """
         self.root: Path = (root,)
         accounts = (Account(self.root, limit), *state.accounts)
@@ -97,26 +112,42 @@ class Ledger:
             (ended, None) if isinstance(ended, str) else (ended.ask.reservation, ended) for ended in state.closed
         )
 
-    def limit(self, limit: int | None) -> None:
-        """Limit the account above all others anew. What is spent or set aside stays so, also where it is more.
+    def open(self, path: Path, limit: Limits | None) -> Short | None:
+        """Open an account under one that is open, or have one that rests be used again, with the limit that it has.
 
-        Raises:
-            ValueError: The limit is negative.
-        """
-        self._accounts[self.root] = replace(self._accounts[self.root], limit=limit)
-
-    def open(self, path: Path, limit: int | None) -> None:
-        """Open an account under one that is open. Nothing happens if it is open with this limit.
+        Returns:
+            Why it cannot have this limit, which is to be carved from what is above it; then it is not opened.
 
         Raises:
             LookupError: There is no account above it.
-            ValueError: The limit is negative, or the account is open with another one.
         """
         if path[:-1] not in self._accounts:
             raise LookupError(f"There is no account above {'/'.join(path)}.")
-        account = self._accounts.setdefault(path, Account(path, limit))
-        if account.limit != limit:
-            raise ValueError(f"Account {'/'.join(path)} has a limit of {account.limit} tokens, not {limit}.")
+        return self._put(replace(self._accounts.get(path, Account(path, limit)), rests=False))
+
+    def limit(self, path: Path, limit: Limits | None) -> Short | None:
+        """Limit an account anew. What is spent or set aside stays so, also where it is more.
+
+        Returns:
+            Why it cannot have this limit, which is to be carved from what is above it; then the old one stays.
+
+        Raises:
+            LookupError: The account is not open.
+        """
+        return self._put(replace(self._accounts[path], limit=limit))
+
+    def rest(self, path: Path) -> None:
+        """Set nothing aside for an account, if there is one: nobody spends from it until it is opened again."""
+        if (account := self._accounts.get(path)) is not None:
+            self._put(replace(account, rests=True))
+
+    def close(self, path: Path) -> None:
+        """Forget an account, if it is open: what was spent in it stays in those above, what was carved for it is free.
+
+        Calls in flight under it are settled in those above.
+        """
+        if (account := self._accounts.pop(path, None)) is not None:
+            self._climb(path, NOTHING, ZERO - account.claim)
 
     def account(self, path: Path) -> Account:
         """The account as it is now.
@@ -126,64 +157,81 @@ class Ledger:
         """
         return self._accounts[path]
 
+    def lineage(self, path: Path) -> tuple[Account, ...]:
+        """The account and all above, from the root; those that are not open are left out."""
+        above = (self._accounts.get(path[:depth]) for depth in range(1, len(path) + 1))
+        return tuple([account for account in above if account is not None])
+
     def accounts(self) -> tuple[Account, ...]:
         """All accounts as they are now, in the order they were opened."""
         return tuple(self._accounts.values())
 
-    def reserve(self, ask: Ask) -> Reserved | Short | Ended:
+    def reserve(self, ask: Ask, now: float) -> Reserved | Short | Ended:
         """Set aside what one attempt may cost, in its account and in all above, or in none.
 
         The same reservation asked for again while it is open gets the same answer and sets nothing more aside.
 
         Args:
             ask: What is asked for. Where less than `output` is left, the answer has less, down to `floor`.
+            now: Unix seconds.
 
         Raises:
             LookupError: The account is not open.
         """
         if (known := self._open.get(ask.reservation)) is not None:
             # Asked for again with more than before, nothing was set aside for the difference.
-            return Reserved(known.output) if ask.bound <= known.ask.bound else Ended()
+            return Reserved(known.output, known.tools) if ask.bound <= known.ask.bound else Ended()
         if ask.reservation in self._closed:
             return Ended()
-        lineage = self._lineage(ask.account)
-        room = min(account.room(last_answer=ask.last_answer) for account in lineage)
-        if room < ask.least:
-            return shortage(lineage, ask)
-        output = min(ask.output, room - ask.bound)
-        share = Share(reserved=ask.bound + output)
-        self._open[ask.reservation] = Reservation(ask, output, share)
-        self._book(ask.account, NOTHING, share)
-        return Reserved(output)
+        self._begin(ask.account, now)
+        lineage = self.lineage(ask.account)
+        late = next((account for account in reversed(lineage) if account.is_over(now)), None)
+        if late is not None and not ask.last_answer:
+            return Short(late, Unit.SECONDS, ask.least)
+        if (short := shortage(lineage, ask)) is not None:
+            return short
+        room = BOUNDLESS
+        for _, each in rooms(lineage, last_answer=ask.last_answer):
+            room = room.within(each)
+        limited = any(account.limit and account.limit.tool_calls is not None for account in lineage)
+        tools = max(0, min(ask.tools, room.tool_calls)) if limited else None
+        output = ask.output_in(room)
+        share = Share(reserved=ask.need(output, tools or 0))
+        self._open[ask.reservation] = Reservation(ask, output, share, tools=tools)
+        self._climb(ask.account, share, ZERO)
+        return Reserved(output, tools)
 
-    def settle(self, reservation: str, tokens: int | None, *, estimated: bool = False) -> int | None:
+    def settle(
+        self, reservation: str, spent: Amount | None, *, estimated: bool = False, tools: int | None = None
+    ) -> Amount | None:
         """Book what an attempt came to. A report that knows no more than an earlier one changes nothing.
 
         Args:
             reservation: The id it was reserved under.
-            tokens: Prompt and completion together; None: unknown, so all that was reserved counts until a later
-                report says better.
-            estimated: `tokens` is an estimate, which a count may correct.
+            spent: What it came to; None: unknown, so all that was reserved counts until a later report says better.
+            estimated: `spent` is an estimate, which a count may correct.
+            tools: Calls of tools that were let through, where these are known and nothing else is.
 
         Returns:
-            Tokens newly found beyond the reservation, or None if it is neither open nor remembered.
+            What was newly found beyond the reservation, or None if it is neither open nor remembered.
 
         Raises:
-            ValueError: `tokens` is negative.
+            ValueError: A part of `spent` is negative.
         """
-        if tokens is not None and tokens < 0:
-            raise ValueError(f"Reservation {reservation} cannot have cost {tokens} tokens.")
+        if spent is not None and min(spent.parts) < 0:
+            raise ValueError(f"Reservation {reservation} cannot have cost {spent}.")
         was = self._open.get(reservation) or self._closed.get(reservation)
         if was is None:
-            return 0 if reservation in self._closed else None
-        certainty = Certainty.UNKNOWN if tokens is None else Certainty.ESTIMATED if estimated else Certainty.COUNTED
+            return ZERO if reservation in self._closed else None
+        certainty = Certainty.UNKNOWN if spent is None else Certainty.ESTIMATED if estimated else Certainty.COUNTED
         if certainty <= was.certainty:
-            return 0
-        late = self._accounts[was.ask.account].stopped if was.is_open else was.late
-        now = was.settled(tokens, certainty, late=late)
+            return ZERO
+        stopped = any(account.stopped for account in self.lineage(was.ask.account))
+        now = was.settled(spent, certainty, late=stopped if was.is_open else was.late, tools=tools)
         self._close(now)
-        self._book(was.ask.account, was.share, now.share)
-        return max(0, now.share.overshoot - was.share.overshoot)
+        change = now.share - was.share
+        self._climb(was.ask.account, change, ZERO)
+        return change.overshoot.positive
 
     def fence(self, path: Path, incarnation: Incarnation) -> tuple[str, ...]:
         """Close what `incarnation` and older ones have open at or under `path`, as spent in full and unknown.
@@ -206,19 +254,42 @@ class Ledger:
         Raises:
             LookupError: The account is not open.
         """
-        self._accounts[path] = replace(self._accounts[path], stopped=True)
+        self._put(replace(self._accounts[path], stopped=True, rests=True))
 
     def state(self) -> LedgerState:
         """The whole ledger as it is now."""
         closed = tuple([ended or reservation for reservation, ended in self._closed.items()])
         return LedgerState(self.accounts(), tuple(self._open.values()), closed)
 
-    def _lineage(self, path: Path) -> tuple[Account, ...]:
-        return tuple(self._accounts[path[:depth]] for depth in range(1, len(path) + 1))
+    # ------------------------------------------------------------------------------------------------------------------
 
-    def _book(self, path: Path, was: Share, now: Share) -> None:
-        for account in self._lineage(path):
-            self._accounts[account.path] = account.changed(was, now)
+    def _begin(self, path: Path, now: float) -> None:
+        """Have the time of an account begin, and of all above, where it has not.
+
+        Raises:
+            LookupError: The account is not open.
+        """
+        if self._accounts[path].began is None:
+            for account in self.lineage(path):
+                if account.began is None:
+                    self._accounts[account.path] = replace(account, began=now)
+
+    def _put(self, account: Account) -> Short | None:
+        """Put an account in the place of what it was, if what is to be set aside for it above fits there."""
+        was = self._accounts.get(account.path)
+        more = account.claim - (ZERO if was is None else was.claim)
+        above = account.path[:-1]
+        short = carving_shortage(self.lineage(above), more)
+        if short is None:
+            self._accounts[account.path] = account
+            self._climb(above, NOTHING, more)
+        return short
+
+    def _climb(self, path: Path, change: Share, carved: Amount) -> None:
+        """Book a change of shares in an account and in all above; `carved`: what is set aside more below the first."""
+        for account in reversed(self.lineage(path)):
+            self._accounts[account.path] = changed = account.changed(change, carved)
+            carved = changed.claim - account.claim
 
     def _close(self, reservation: Reservation) -> None:
         key = reservation.ask.reservation
@@ -228,10 +299,46 @@ class Ledger:
             del self._closed[next(iter(self._closed))]
 
 
-def shortage(lineage: tuple[Account, ...], ask: Ask) -> Short:
-    """Say which account is short, and whether calls in flight may still give back enough; the innermost goes first."""
-    rooms = [(account, account.room(last_answer=ask.last_answer)) for account in reversed(lineage)]
-    spent = [account for account, room in rooms if room + account.reserved < ask.least]
-    if spent:
-        return Short(spent[0], ask.least, in_flight=False)
-    return Short(next(account for account, room in rooms if room < ask.least), ask.least, in_flight=True)
+def rooms(lineage: tuple[Account, ...], *, last_answer: bool) -> Iterator[tuple[Account, Amount]]:
+    """The room in each account that has a limit, for what is spent in the innermost, which comes first.
+
+    Above an account with a carved limit there is always room for what this has left: it is set aside there.
+    """
+    aside = ZERO
+    for account in reversed(lineage):
+        if account.limit is None:
+            continue
+        yield account, account.room(last_answer=last_answer) + aside
+        if account.is_carved:
+            parts = zip(account.limit.limited, aside.parts, BOUNDLESS.parts, strict=True)
+            aside = Amount(*(boundless if limited else part for limited, part, boundless in parts))
+
+
+def shortage(lineage: tuple[Account, ...], ask: Ask) -> Short | None:
+    """Which account is short, and whether calls in flight may still give back enough; the innermost goes first."""
+    found, least = list(rooms(lineage, last_answer=ask.last_answer)), ask.least
+    if ask.rates is None:
+        for account in reversed(lineage):
+            if account.limit is not None and account.limit.dollars is not None:
+                return Short(account, Unit.DOLLARS, least, unpriced=True)
+    for account, room in found:
+        if (unit := lacking(room + account.reserved, least)) is not None:
+            return Short(account, unit, least)
+    for account, room in found:
+        if (unit := lacking(room, least)) is not None:
+            return Short(account, unit, least, in_flight=True)
+    return None
+
+
+def carving_shortage(lineage: tuple[Account, ...], wanted: Amount) -> Short | None:
+    """Which account has no room for what is to be set aside below it."""
+    for account, room in rooms(lineage, last_answer=False):
+        if (unit := lacking(room, wanted)) is not None:
+            return Short(account, unit, wanted, in_flight=lacking(room + account.reserved, wanted) is None)
+    return None
+
+
+def lacking(room: Amount, least: Amount) -> Unit | None:
+    """Of what there is too little; None: of nothing. What is not needed may be overspent."""
+    parts = zip(UNITS, room.parts, least.parts, strict=True)
+    return next((unit for unit, left, needed in parts if left < needed and needed > 0), None)

@@ -11,9 +11,12 @@ from .commands import (
     AdmitUser,
     Begin,
     Bury,
+    ChangeLimit,
     Check,
     CloseMailbox,
     Command,
+    FormTeams,
+    GrantNoMore,
     LifeCommand,
     PauseAgents,
     Settle,
@@ -44,12 +47,8 @@ def perform(supervisor: Supervisor, command: Command) -> None:
                 supervisor.settle(settlement)
             case Tell(status=status, notices=notices):
                 supervisor.report(status, notices)
-            case StopAgents(agents=agents, reason=reason):
-                supervisor.stop(agents, reason)
-            case PauseAgents(agents=agents, reason=reason):
-                supervisor.pause(agents, reason)
-            case _ as unknown:
-                assert_never(unknown)
+            case _:
+                steer(supervisor, command)
 
 
 def live(supervisor: Supervisor, command: LifeCommand) -> None:
@@ -65,5 +64,22 @@ def live(supervisor: Supervisor, command: LifeCommand) -> None:
             supervisor.died(agent, incarnation, reason, restart=restart)
         case CloseMailbox(agent=agent, incarnation=incarnation, under=under, letters=letters):
             supervisor.close_mailbox(agent, incarnation, under, letters)
+        case _ as unknown:
+            assert_never(unknown)
+
+
+def steer(supervisor: Supervisor, command: StopAgents | PauseAgents | FormTeams | ChangeLimit | GrantNoMore) -> None:
+    """Ask for what a person asked."""
+    match command:
+        case StopAgents(agents=agents, reason=reason):
+            supervisor.stop(agents, reason)
+        case PauseAgents(agents=agents, reason=reason):
+            supervisor.pause(agents, reason)
+        case FormTeams(teams=teams):
+            supervisor.form_teams(teams)
+        case ChangeLimit(of=of, limit=limit):
+            supervisor.limit(of, limit)
+        case GrantNoMore(of=of):
+            supervisor.grant_no_more(of)
         case _ as unknown:
             assert_never(unknown)

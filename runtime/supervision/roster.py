@@ -12,9 +12,11 @@ from difflib import get_close_matches
 
 from ...protocols.checkin import DEAD, ENDED, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
+from ...protocols.limits import Limits
 from ...protocols.notices import Notice
 from ...protocols.restarts import Restart
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
+from .account import Account, Path
 
 __all__ = ("ABANDONED", "UNSPAWNED", "Member", "Roster", "RosterState", "check_name", "is_restarting")
 
@@ -55,7 +57,7 @@ class Member:
 
     Attributes:
         incarnation: The number of that life.
-        limit: The agent's own token limit; None: none.
+        limit: The agent's own limit as it was spawned with; None: none.
         pid: The process it was admitted from, which counts until it says where it lives.
         status: What it reported last; `phase`, `since` and `note` are the Supervisor's once it is stopped or dead.
         dead: Why this life ended; None while it lives.
@@ -63,6 +65,10 @@ class Member:
         paused: Why it has to stay where it is; None while it has not.
         restarts: This life is over, and the next one is about to begin.
         told: The highest number among the notices that this life has told.
+        team: The team it belongs to; empty: none.
+        priced: Each of its presets says what its model costs.
+        unbounded: A provider of its may bill any number of tokens more than it is granted.
+        short: The account that lacked what it needed, while it is paused for that; empty: it is not.
         restart: Whether another life may follow a death of this one.
         closed: The life that this one's mailbox was closed under, after its death for good; 0: it was not. No agent has
             that number: the next life's is higher.
@@ -71,7 +77,7 @@ class Member:
     agent: AgentId
     incarnation: Incarnation
     parent: AgentId | None
-    limit: int | None
+    limit: Limits | None
     pid: int
     status: AgentStatus
     dead: str | None = None
@@ -79,6 +85,10 @@ class Member:
     paused: str | None = None
     restarts: bool = False
     told: int = 0
+    team: str = ""
+    priced: bool = False
+    unbounded: bool = False
+    short: Path = ()
     restart: Restart = "permanent"
     closed: Incarnation = UNUSED
 
@@ -116,16 +126,18 @@ class Member:
         """Those that this life has not told before; one without a number always is."""
         return tuple(notice for notice in notices if notice.number == 0 or notice.number > self.told)
 
-    def row(self, tokens: int) -> AgentStatus:
-        """Its row in the fleet's table, `tokens` being what it has spent."""
+    def row(self, account: Account) -> AgentStatus:
+        """Its row in the fleet's table."""
         return replace(
             self.status,
             agent=self.agent,
             incarnation=self.incarnation,
             parent=self.parent,
             pid=self.status.pid or self.pid,
-            limit=self.limit,
-            tokens=tokens,
+            limit=None if account.limit is None else account.limit.tokens,
+            limits=account.limit,
+            tokens=account.spent.tokens,
+            spent=account.spent,
         )
 
 
@@ -146,18 +158,84 @@ class RosterState:
 NOBODY = RosterState()
 
 
-class Roster:
-    """The members of one fleet. A person (`USER`) is none.
+class Members:
+    """Whom there is to look up. A person (`USER`) is none.
+
+    Attributes:
+        unclosed: Those that are dead for good, and whose mailbox was not closed yet.
+    """
+
+    def __init__(self, members: Iterable[Member]) -> None:
+        """Begin with these."""
+        self._members = {member.agent: member for member in members}
+        self.unclosed = dict.fromkeys(member.agent for member in self._members.values() if member.unclosed)
+
+    def find(self, agent: AgentId) -> Member:
+        """The member of that name.
+
+        Raises:
+            AgentUnknown: There is none; the error has names like it.
+        """
+        if (member := self._members.get(agent)) is None:
+            raise AgentUnknown(name=agent, near=tuple(get_close_matches(agent, self._members)))
+        return member
+
+    def latest(self, agent: AgentId) -> Member | None:
+        """The member of that name, if there is one."""
+        return self._members.get(agent)
+
+    def current(self, agent: AgentId, incarnation: Incarnation) -> Member | None:
+        """The member if that life of it is the latest and not dead, stopped or not; else None."""
+        member = self._members.get(agent)
+        return member if member and member.incarnation == incarnation and member.dead is None else None
+
+    def members(self) -> tuple[Member, ...]:
+        """All members, living or not, in the order they first came."""
+        return tuple(self._members.values())
+
+    def family(self, agents: tuple[AgentId, ...]) -> tuple[Member, ...]:
+        """The agents named, then all under them; everybody, in the order they came, if none is named.
+
+        Raises:
+            AgentUnknown: One of the names.
+        """
+        if not agents:
+            return self.members()
+        children: dict[AgentId | None, list[Member]] = defaultdict(list)
+        for member in self._members.values():
+            children[member.parent].append(member)
+        found = {agent: self.find(agent) for agent in agents}
+        queue = list(found.values())
+        for member in queue:  # grows while it is walked
+            fresh = [child for child in children[member.agent] if child.agent not in found]
+            found.update((child.agent, child) for child in fresh)
+            queue.extend(fresh)
+        return tuple(queue)
+
+    def _update(self, members: Iterable[Member]) -> tuple[Member, ...]:
+        updated = tuple(members)
+        for member in updated:
+            self._put(member)
+        return updated
+
+    def _put(self, member: Member) -> None:
+        self._members[member.agent] = member
+        if member.unclosed:
+            self.unclosed[member.agent] = None
+        else:
+            self.unclosed.pop(member.agent, None)
+
+
+class Roster(Members):
+    """The members of one fleet, and what happens to them.
 
     Attributes:
         stopped: Why the whole fleet is stopped, those to come included; None while it is not.
-        unclosed: Those that are dead for good, and whose mailbox was not closed yet.
     """
 
     def __init__(self, state: RosterState = NOBODY) -> None:
         """Begin with nobody, or go on with another roster."""
-        self._members = {member.agent: member for member in state.members}
-        self.unclosed = dict.fromkeys(member.agent for member in state.members if member.unclosed)
+        super().__init__(state.members)
         self.stopped = state.stopped
 
     def admit(self, newcomer: Member) -> Member:
@@ -171,11 +249,13 @@ class Roster:
 
         Raises:
             NameInvalid: No agent may have this name.
-            NameTaken: It lives, or it is dead but was another's child or had another limit.
+            NameTaken: It lives, or it is dead but was another's child or had another limit or team.
             AgentUnknown: There is no such parent.
         """
         check_name(newcomer.agent)
         parent = self.find(newcomer.parent) if newcomer.parent is not None else None
+        if parent is not None and not newcomer.team:
+            newcomer = replace(newcomer, team=parent.team)
         was = self._members.get(newcomer.agent)
         if was is not None and was.dead is None:
             raise NameTaken(name=newcomer.agent, stopped=was.stopped)
@@ -186,6 +266,7 @@ class Roster:
             newcomer,
             incarnation=Incarnation(max(was.incarnation, was.closed) + 1 if was else 1),
             paused=was.paused if was else None,
+            short=was.short if was else (),
         )
         for reason in tombstones:
             if reason is not None and member.stopped is None:
@@ -207,25 +288,6 @@ class Roster:
         except RunError:
             self._members, self.unclosed = before
             raise
-
-    def find(self, agent: AgentId) -> Member:
-        """The member of that name.
-
-        Raises:
-            AgentUnknown: There is none; the error has names like it.
-        """
-        if (member := self._members.get(agent)) is None:
-            raise AgentUnknown(name=agent, near=tuple(get_close_matches(agent, self._members)))
-        return member
-
-    def latest(self, agent: AgentId) -> Member | None:
-        """The member of that name, if there is one."""
-        return self._members.get(agent)
-
-    def current(self, agent: AgentId, incarnation: Incarnation) -> Member | None:
-        """The member if that life of it is the latest and not dead, stopped or not; else None."""
-        member = self._members.get(agent)
-        return member if member and member.incarnation == incarnation and member.dead is None else None
 
     def heard(self, status: AgentStatus, notices: tuple[Notice, ...] = ()) -> Member | None:
         """Keep what an agent reports of itself, and up to which notice it has told.
@@ -291,46 +353,28 @@ class Roster:
             AgentUnknown: One of the names; then nothing changes.
         """
         return self._update(
-            replace(member, paused=reason)
+            replace(member, paused=reason, short=())
             for member in self.family(agents)
-            if (member.paused is None) != (reason is None)
+            if (member.paused is None) != (reason is None) or (member.short and reason is not None)
         )
 
-    def family(self, agents: tuple[AgentId, ...]) -> tuple[Member, ...]:
-        """The agents named, then all under them; everybody, in the order they came, if none is named.
+    def hold(self, agent: AgentId, reason: str, account: Path) -> None:
+        """Pause one agent until that account has more.
 
         Raises:
-            AgentUnknown: One of the names.
+            AgentUnknown: There is none of that name.
         """
-        if not agents:
-            return tuple(self._members.values())
-        children: dict[AgentId | None, list[Member]] = defaultdict(list)
-        for member in self._members.values():
-            children[member.parent].append(member)
-        found = {agent: self.find(agent) for agent in agents}
-        queue = list(found.values())
-        for member in queue:  # grows while it is walked
-            fresh = [child for child in children[member.agent] if child.agent not in found]
-            found.update((child.agent, child) for child in fresh)
-            queue.extend(fresh)
-        return tuple(queue)
+        self._update([replace(self.find(agent), paused=reason, short=account)])
+
+    def release(self, account: Path) -> tuple[Member, ...]:
+        """Let go on who is paused until that account has more; gives those."""
+        return self._update(
+            [replace(member, paused=None, short=()) for member in self._members.values() if member.short == account]
+        )
 
     def state(self) -> RosterState:
         """The whole roster as it is now."""
-        return RosterState(self.family(()), self.stopped)
-
-    def _update(self, members: Iterable[Member]) -> tuple[Member, ...]:
-        updated = tuple(members)
-        for member in updated:
-            self._put(member)
-        return updated
-
-    def _put(self, member: Member) -> None:
-        self._members[member.agent] = member
-        if member.unclosed:
-            self.unclosed[member.agent] = None
-        else:
-            self.unclosed.pop(member.agent, None)
+        return RosterState(self.members(), self.stopped)
 
 
 def is_restarting(member: Member | None, incarnation: Incarnation) -> bool:
@@ -340,5 +384,9 @@ def is_restarting(member: Member | None, incarnation: Incarnation) -> bool:
 
 def differs(newcomer: Member, was: Member) -> str:
     """In what a newcomer differs from the dead one of its name, which lives again only as the same agent; or empty."""
-    facts = (("parent", newcomer.parent, was.parent), ("limit", newcomer.limit, was.limit))
+    facts = (
+        ("parent", newcomer.parent, was.parent),
+        ("limit", newcomer.limit, was.limit),
+        ("team", newcomer.team, was.team),
+    )
     return " and ".join(f"{name} {new or 'none'} instead of {old or 'none'}" for name, new, old in facts if new != old)

@@ -1,7 +1,7 @@
 """The next life of an agent whose process another one has followed."""
 
 from ...protocols.ids import AgentId, Incarnation
-from .supervisor import Newcomer, Supervisor
+from .supervisor import Supervisor
 from .wording import PROCESS_DIED
 
 __all__ = ("next_life",)
@@ -29,5 +29,5 @@ def next_life(supervisor: Supervisor, agent: AgentId, ended: Incarnation, pid: i
         return row.incarnation
     if not supervisor.died(agent, ended, PROCESS_DIED, restart=True):
         return None
-    (life,) = supervisor.admit_all((Newcomer(agent, row.parent, row.limit, born=True),), pid)
+    (life,) = supervisor.admit_all((supervisor.newcomer(agent)._replace(born=True),), pid)
     return life

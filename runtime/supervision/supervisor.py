@@ -2,29 +2,31 @@
 
 from dataclasses import replace
 
-from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlement, Stop, WindDown
+from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlement, Stop
 from ...protocols.ids import USER, AgentId
 from ...protocols.notices import Notice, NoticeType
 from . import wording
 from .account import Account
-from .admissions import Admissions, OpenMailbox, Unheard
+from .admissions import OpenMailbox, Unheard
 from .bench import Facts
+from .budgets import Budgets
 from .commands import (
     Check,
     Newcomer,
     PauseAgents,
     Settle,
     StopAgents,
+    Team,
     Tell,
 )
-from .permission import hold_up, permit
+from .permission import hold_up
 from .roster import Member
 
-__all__ = ("Newcomer", "OpenMailbox", "Supervisor", "Unheard")
+__all__ = ("Newcomer", "OpenMailbox", "Supervisor", "Team", "Unheard")
 
 
-class Supervisor(Admissions):
-    """Admits agents, answers their check-ins, counts their tokens, and steers them for people.
+class Supervisor(Budgets):
+    """Admits agents, answers their check-ins, counts what they spend, and steers them for people.
 
     Any thread may call any method; each is quick and waits for nobody.
     """
@@ -37,8 +39,8 @@ class Supervisor(Admissions):
         Returns:
             `Stop` to a life that is over or an agent that is stopped, `Pause` to one that is paused, `Wait` while it is
             others' turn at the provider or calls in flight hold what it needs, `Proceed` with the tokens it may use,
-            and `WindDown` when that much is no longer left. For a last answer there is nothing further to wind down to,
-            so it is told `EndStep`: make the last answer without a model.
+            and what the account that is short says when that much is no longer left: `WindDown`, `Pause` or `Stop`. For
+            a last answer there is nothing further to wind down to, so it is told `EndStep`: make it without a model.
 
         Raises:
             ValueError: It asks for a negative number of tokens.
@@ -57,10 +59,12 @@ class Supervisor(Admissions):
                 return self._turned_away(Stop(member.stopped), asked)
             if member.paused is not None:
                 return self._turned_away(Pause(member.paused), asked)
-            directive = permit(self._ledger, self._gate, asked, self._now())
-            if isinstance(directive, WindDown):
-                self._tell(NoticeType.BUDGET, "wind_down", asked.agent, directive.reason, {"limit": directive.limit})
-            return directive
+            return self._pay(asked)
+
+    def step_back(self, agent: AgentId) -> None:
+        """An agent asks for no model call for now: it gives up its place in line at the provider."""
+        with self._locked():
+            self._gate.leave(agent)
 
     def settle(self, settlement: Settlement) -> None:
         """Book what an attempt came to; any life may, any number of times, and only what is newly known counts.
@@ -71,15 +75,18 @@ class Supervisor(Admissions):
         with self._turn(Settle(settlement)):
             key = settlement.reservation
             facts: Facts = {"reservation": key, "tokens": settlement.tokens}
-            over = self._ledger.settle(key, settlement.tokens, estimated=settlement.estimated)
+            over = self._ledger.settle(
+                key, settlement.spent, estimated=settlement.estimated, tools=settlement.tool_calls
+            )
             result, after, jitter = settlement.result, settlement.after, self._jitter(key)
             self._gate.give_back(key, self._now(), result=result, after=after, jitter=jitter)
             if over is None:
                 text = f"{key} is settled but not reserved here, so nothing was counted"
                 self._tell(NoticeType.BUDGET, "unmatched", settlement.agent, text, facts)
             elif over:
-                text = f"the provider counted {over:,} tokens more than were reserved for {key}"
-                self._tell(NoticeType.BUDGET, "overshoot", settlement.agent, text, {**facts, "overshoot": over})
+                text = f"the provider counted {wording.overshoot(over)} more than were reserved for {key}"
+                more: Facts = {"overshoot": over.tokens, "dollars": over.dollars}
+                self._tell(NoticeType.BUDGET, "overshoot", settlement.agent, text, facts | more)
 
     def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         """Keep how an agent is and what happened to it.
@@ -102,6 +109,8 @@ class Supervisor(Admissions):
             self._roster.heard(status, notices)
             self.feed.append(*news)
             for notice in news:
+                if (notice.type, notice.extra_type) == (NoticeType.RUN, "finished") and notice.run is not None:
+                    self._run_over(notice.agent, notice.run)
                 if member is not None and (text := wording.run_note(notice)) is not None:
                     self._note(member.parent, text)
                 if (dead := wording.dead_letter_note(notice)) is not None:
@@ -144,9 +153,7 @@ class Supervisor(Admissions):
             AgentUnknown: One of the names; then nobody is stopped.
         """
         with self._turn(StopAgents(agents, reason)):
-            for member in self._roster.stop(agents, reason, self._now()):
-                self._ledger.stop(self._path(member.agent))
-                self._tell(NoticeType.AGENT, "stopped", member.agent, reason)
+            self._put_tombstones(agents, reason)
             return tuple(member.agent for member in self._roster.family(agents) if member.dead is None)
 
     def pause(self, agents: tuple[AgentId, ...], reason: str | None) -> tuple[AgentId, ...]:
@@ -178,7 +185,7 @@ class Supervisor(Admissions):
         return directive
 
     def _row(self, member: Member) -> AgentStatus:
-        row = member.row(self._ledger.account(self._path(member.agent)).spent)
+        row = member.row(self._ledger.account(self._path(member.agent)))
         waits = self.log.waits if row.run is not None and member.active else ""
         queued = self._gate.queued(member.agent, self._clock())
         # What the agent itself has said may be older: who stands in line has asked since.

@@ -5,15 +5,18 @@ from collections import Counter
 from collections.abc import Mapping
 from textwrap import shorten
 
+from ...protocols.amounts import Amount
 from ...protocols.checkin import DEAD, ENDED, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
+from ...protocols.limits import Unit, dollars, shown
 from ...protocols.mail import DeadLetter, Refusal
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
 from ...protocols.restarts import RestartPolicy
 from ...protocols.waits import Endless, WaitRefusal
+from .account import BOUNDLESS, Account
 from .gate import Queued
-from .ledger import Short
+from .ledger import UNITS, Short
 from .restart import Death
 from .roster import UNSPAWNED, Member
 from .waits import Knot
@@ -29,10 +32,12 @@ __all__ = (
     "death_note",
     "endless",
     "fenced",
+    "overshoot",
     "quarantine",
     "run_note",
     "shortage",
     "turn",
+    "unfit",
 )
 
 PROCESS_DIED = "its process died"
@@ -47,12 +52,46 @@ TEXT_SHOWN = 200
 
 def shortage(short: Short) -> str:
     """Why a call cannot be made, with the numbers."""
-    account = short.account
-    return (
-        f"This call needs at least {short.least:,} tokens. Of the {account.limit:,} that {account.name!r} may spend, "
-        f"{account.spent:,} are spent, {account.reserved:,} are held by calls in flight and {account.pool:,} are kept "
-        "for last answers."
-    )
+    account, unit = short.account, short.unit
+    if short.unpriced:
+        return f"The dollars of {account.name!r} are limited, and nobody says what this model costs."
+    if unit is Unit.SECONDS:
+        seconds = "" if account.limit is None else f"{account.limit.seconds:g} seconds"
+        return f"The {seconds} that {account.name!r} had from its first model call are over."
+    return f"This call needs at least {counted(short.least, unit)}. {left(account, unit)}"
+
+
+def unfit(short: Short) -> str:
+    """Why a limit cannot be carved, with the numbers."""
+    return f"it needs {counted(short.least, short.unit)}. {left(short.account, short.unit)}"
+
+
+def left(account: Account, unit: Unit) -> str:
+    """What has become of a limit."""
+    most = BOUNDLESS if account.limit is None else account.limit.most
+    parts = {
+        "are spent": account.spent,
+        "are held by calls in flight": account.reserved,
+        "are set aside for carved limits": account.carved,
+        "are kept for last answers": account.pool,
+    }
+    told = [f"{quantity(each, unit)} {what}" for what, each in parts.items() if each is not account.carved or each]
+    return f"Of the {quantity(most, unit)} that {account.name!r} may spend, {', '.join(told[:-1])} and {told[-1]}."
+
+
+def overshoot(over: Amount) -> str:
+    """What a provider counted beyond what was reserved."""
+    return " and ".join(counted(over, unit) for unit in UNITS if over.parts[UNITS.index(unit)])
+
+
+def counted(amount: Amount, unit: Unit) -> str:
+    """So much of one thing, with its name."""
+    return shown(unit, amount.dollars if unit is Unit.DOLLARS else amount.parts[UNITS.index(unit)])
+
+
+def quantity(amount: Amount, unit: Unit) -> str:
+    """So much of one thing, where its name was said."""
+    return dollars(amount.dollars) if unit is Unit.DOLLARS else f"{amount.parts[UNITS.index(unit)]:,}"
 
 
 def turn(queued: Queued) -> str:

@@ -1,5 +1,6 @@
 """What a tool call comes to."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from types import UnionType
 from typing import Annotated, Self, Union, get_args, get_origin
@@ -37,6 +38,10 @@ class ToolOutput:
         return cls(f"ERROR: {sentence}", failed=True)
 
 
+def unheard(_: str) -> None:
+    """Nobody watches the call."""
+
+
 @dataclass(frozen=True, slots=True)
 class ToolContext:
     """What a tool may know and use; a parameter annotated with it is filled in and hidden from the model.
@@ -44,6 +49,7 @@ class ToolContext:
     Attributes:
         incarnation: The agent's life in which the call runs.
         call: Names the call within its agent's lives: the same when a `safe` tool runs again after a crash.
+        heartbeat: Takes the signs of life that `progress` gives.
     """
 
     agent: AgentId
@@ -52,6 +58,14 @@ class ToolContext:
     step: int
     call: int
     channel: Channel
+    heartbeat: Callable[[str], None] = unheard
+
+    def progress(self, text: str = "goes on") -> None:
+        """Say that a long call goes on, and how far it is; from any thread, as often as one likes.
+
+        A call that is silent for longer than the watch allows (`Deadlines.tool`) is taken for one that never ends.
+        """
+        self.heartbeat(text)
 
     def message_to(self, recipient: AgentId) -> MessageId:
         """The id of the one message this call sends to `recipient`; sent again after a crash, it is the same one."""

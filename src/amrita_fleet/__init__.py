@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
+    from .protocols.amounts import Amount as Amount
     from .protocols.approval import Approval as Approval
     from .protocols.checkin import AgentStatus as AgentStatus
     from .protocols.errors import AuthRefused as AuthRefused
@@ -23,6 +24,8 @@ if TYPE_CHECKING:
     from .protocols.errors import QuotaSpent as QuotaSpent
     from .protocols.errors import StreamBroken as StreamBroken
     from .protocols.errors import UndefinedAdapter as UndefinedAdapter
+    from .protocols.limits import Limits as Limits
+    from .protocols.limits import TokenLimit as TokenLimit
     from .protocols.mail import Receipt as Receipt
     from .protocols.mail import ReceiptState as ReceiptState
     from .protocols.mail import Refusal as Refusal
@@ -40,11 +43,11 @@ if TYPE_CHECKING:
     from .protocols.presets import ModelConfig as ModelConfig
     from .protocols.presets import ModelPreset as ModelPreset
     from .protocols.presets import ThinkingConfig as ThinkingConfig
+    from .protocols.prices import Price as Price
     from .protocols.providers.base import Adapter as Adapter
     from .protocols.restarts import RestartPolicy as RestartPolicy
     from .protocols.secret import Secret as Secret
     from .runtime.agent import Agent as Agent
-    from .runtime.agent import TokenLimit as TokenLimit
     from .runtime.agent import create_agent as create_agent
     from .runtime.approvals import Approvals as Approvals
     from .runtime.config import AmritaConfig as AmritaConfig
@@ -101,6 +104,9 @@ if TYPE_CHECKING:
     from .runtime.journal_errors import JournalInvalid as JournalInvalid
     from .runtime.journal_errors import JournalUnavailable as JournalUnavailable
     from .runtime.journal_errors import RecordInvalid as RecordInvalid
+    from .runtime.limit_errors import LimitTooLarge as LimitTooLarge
+    from .runtime.limit_errors import PriceMissing as PriceMissing
+    from .runtime.limit_errors import TeamUnknown as TeamUnknown
     from .runtime.run import Run as Run
     from .runtime.step.budget import TokenBudget as TokenBudget
     from .runtime.step.plan import Node as Node
@@ -117,6 +123,12 @@ if TYPE_CHECKING:
     from .runtime.stream_errors import SuspendTimedOut as SuspendTimedOut
     from .runtime.stream_errors import SuspensionRefused as SuspensionRefused
     from .runtime.supervision.account import Account as Account
+    from .runtime.supervision.deadlines import Deadlines as Deadlines
+    from .runtime.supervision.finding import Trouble as Trouble
+    from .runtime.supervision.policy import Course as Course
+    from .runtime.supervision.policy import Rung as Rung
+    from .runtime.supervision.policy import Stage as Stage
+    from .runtime.supervision.policy import WatchPolicy as WatchPolicy
     from .runtime.system import DeadFleet as DeadFleet
     from .runtime.system import Stopped as Stopped
     from .runtime.system import collect_garbage as collect_garbage
@@ -137,6 +149,7 @@ __all__ = (
     "AgentRef",
     "AgentStatus",
     "AgentUnknown",
+    "Amount",
     "AmritaConfig",
     "AnswerInvalid",
     "Approval",
@@ -151,7 +164,9 @@ __all__ = (
     "ConfigMissing",
     "ContentRefused",
     "ContextOverflow",
+    "Course",
     "DeadFleet",
+    "Deadlines",
     "EndRun",
     "Ending",
     "ExtendRounds",
@@ -169,6 +184,8 @@ __all__ = (
     "LLMConfig",
     "Limit",
     "LimitReached",
+    "LimitTooLarge",
+    "Limits",
     "MailConfig",
     "McpHttp",
     "McpStdio",
@@ -190,6 +207,8 @@ __all__ = (
     "Plan",
     "PlanInvalid",
     "PresetInvalid",
+    "Price",
+    "PriceMissing",
     "ProviderBusy",
     "ProviderError",
     "ProviderOverloaded",
@@ -209,8 +228,10 @@ __all__ = (
     "Run",
     "RunError",
     "RunUnknown",
+    "Rung",
     "Secret",
     "SelfAddressed",
+    "Stage",
     "StepBegun",
     "StepEnded",
     "Stopped",
@@ -225,6 +246,7 @@ __all__ = (
     "SuspensionRefused",
     "SystemUnavailable",
     "TaskInvalid",
+    "TeamUnknown",
     "ThinkingConfig",
     "TokenBudget",
     "TokenLimit",
@@ -237,10 +259,12 @@ __all__ = (
     "ToolOutput",
     "ToolResult",
     "ToolServerFailed",
+    "Trouble",
     "Turn",
     "UndefinedAdapter",
     "Unpicklable",
     "Usage",
+    "WatchPolicy",
     "WindDownConfig",
     "Window",
     "collect_garbage",
@@ -252,6 +276,7 @@ __all__ = (
 )
 
 _HOMES = {
+    "protocols.amounts": ("Amount",),
     "protocols.approval": ("Approval",),
     "protocols.checkin": ("AgentStatus",),
     "protocols.errors": (
@@ -270,15 +295,17 @@ _HOMES = {
         "StreamBroken",
         "UndefinedAdapter",
     ),
+    "protocols.limits": ("Limits", "TokenLimit"),
     "protocols.mail": ("Receipt", "ReceiptState", "Refusal"),
     "protocols.messages": ("Message", "Reply", "ToolCall", "ToolResult", "Turn", "Usage"),
     "protocols.notices": ("Notice", "NoticeType"),
     "protocols.outcome": ("Ending", "Limit", "Outcome"),
     "protocols.presets": ("ModelConfig", "ModelPreset", "ThinkingConfig"),
+    "protocols.prices": ("Price",),
     "protocols.providers.base": ("Adapter",),
     "protocols.restarts": ("RestartPolicy",),
     "protocols.secret": ("Secret",),
-    "runtime.agent": ("Agent", "TokenLimit", "create_agent"),
+    "runtime.agent": ("Agent", "create_agent"),
     "runtime.approvals": ("Approvals",),
     "runtime.config": (
         "AmritaConfig",
@@ -318,6 +345,7 @@ _HOMES = {
         "Unpicklable",
     ),
     "runtime.journal_errors": ("FleetTaken", "JournalInvalid", "JournalUnavailable", "RecordInvalid"),
+    "runtime.limit_errors": ("LimitTooLarge", "PriceMissing", "TeamUnknown"),
     "runtime.fleet": ("AgentRef", "Fleet"),
     "runtime.hooks": (
         "AddNote",
@@ -351,6 +379,9 @@ _HOMES = {
         "SuspensionRefused",
     ),
     "runtime.supervision.account": ("Account",),
+    "runtime.supervision.deadlines": ("Deadlines",),
+    "runtime.supervision.finding": ("Trouble",),
+    "runtime.supervision.policy": ("Course", "Rung", "Stage", "WatchPolicy"),
     "runtime.system": ("DeadFleet", "Stopped", "collect_garbage"),
     "runtime.tools.output": ("ToolContext", "ToolOutput"),
     "runtime.tools.servers": ("McpHttp", "McpStdio"),

@@ -191,7 +191,7 @@ async def test_a_run_does_not_notice_that_the_supervisor_and_the_journal_died(jo
         assert [notice.number for notice in notices] == list(range(1, len(notices) + 1))
         assert [n.text for n in notices if (n.type, n.extra_type) == ("tool", "ended")] == ["gate: go"] * 5
         (account,) = [each for each in await fleet.accounts() if each.name == "ana"]
-        assert (account.spent, account.reserved) == (outcome.tokens, 0)
+        assert (account.spent.tokens, account.reserved.tokens) == (outcome.tokens, 0)
         assert await fleet.spawn(Agent(preset=steady(say("hi"))), ["bob"])
 
 
@@ -208,7 +208,7 @@ async def test_a_supervisor_that_died_goes_on_from_a_snapshot_of_its_accounts(jo
         assert (await ana.run("again")).text == "two"
         after = await fleet.accounts()
         assert [account.limit for account in after] == [account.limit for account in accounts]
-        assert all(now.settled > then.settled > 0 for now, then in zip(after, accounts, strict=True))
+        assert all(now.settled.tokens > then.settled.tokens > 0 for now, then in zip(after, accounts, strict=True))
         assert [row.incarnation for row in await fleet.statuses()] == [row.incarnation for row in rows]
         stream = f"{fleet.name}/ledger"
     read = open_journal(journal)

@@ -110,7 +110,7 @@ async def test_every_process_of_a_service_may_die_and_the_run_goes_on(
             (row,) = await fleet.statuses()
             assert (row.incarnation, row.phase) == (2, "idle")
             (account,) = [each for each in await fleet.accounts() if each.name == "ana"]
-            assert (account.spent, account.reserved) == (outcome.tokens, 0)
+            assert (account.spent.tokens, account.reserved.tokens) == (outcome.tokens, 0)
 
 
 async def test_an_agent_that_dies_too_often_ends_for_good(ray_cluster: str, journal: Path, name: str) -> None:

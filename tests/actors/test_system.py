@@ -14,6 +14,8 @@ from amrita_fleet import (
     AgentUnknown,
     ChannelClosed,
     Fleet,
+    Limits,
+    LimitTooLarge,
     NameTaken,
     PeerUnreachable,
     Stopped,
@@ -22,7 +24,6 @@ from amrita_fleet import (
     Unpicklable,
     tool,
 )
-from amrita_fleet.actors.system import RaySystem
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.notices import Notice
 from amrita_fleet.protocols.providers.scripted import call, say, scripted
@@ -239,9 +240,9 @@ async def test_a_second_fleet_of_the_same_name_is_refused() -> None:
 
 
 async def test_what_the_supervisor_refuses_to_begin_with_is_raised_as_it_is_and_leaves_nothing() -> None:
-    fleet = Fleet()
-    with pytest.raises(ValueError, match="give 0 or more"):
-        await RaySystem(fleet.name, -1, None).open()
+    fleet = Fleet(limit=1_000, teams={"all": Limits(tokens=2_000, carved=True)})
+    with pytest.raises(LimitTooLarge, match="does not fit"):
+        await fleet.__aenter__()
     assert actors_of(fleet) == []
 
 

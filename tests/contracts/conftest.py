@@ -1,10 +1,11 @@
 """The systems the contract is held against."""
 
 from collections.abc import Callable
+from typing import Any
 
 import pytest
 
-from amrita_fleet import Fleet
+from amrita_fleet import Fleet, Limits
 
 
 @pytest.fixture(params=["local", pytest.param("ray", marks=pytest.mark.ray)])
@@ -14,7 +15,7 @@ def make_fleet(request: pytest.FixtureRequest) -> Callable[..., Fleet]:
     if system == "ray":
         request.getfixturevalue("ray_cluster")
 
-    def make(limit: int | None = None) -> Fleet:
-        return Fleet(system=system, limit=limit)
+    def make(limit: Limits | int | None = None, **more: Any) -> Fleet:  # noqa: ANN401  what Fleet takes
+        return Fleet(system=system, limit=limit, **more)
 
     return make

@@ -33,11 +33,11 @@ async def test_a_fleet_that_was_closed_goes_on_under_its_name(reopen: MakeFleet)
             run = await ana.start("go")
             await gate.begun("one")
             assert (await ana.send("hello")).state is ReceiptState.ACCEPTED
-            spent = (await fleet.accounts())[0].spent
+            spent = (await fleet.accounts())[0].spent.tokens
             await fleet.close(grace=0)
         async with reopen() as again:
             assert [(row.agent, row.phase) for row in await again.statuses()] == [("ana", "dead")]
-            assert (await again.accounts())[0].spent >= spent > 0
+            assert (await again.accounts())[0].spent.tokens >= spent > 0
             gate.let("one")
             (ana,) = await again.spawn(kind, ["ana"])
             seen: list[Notice] = []

@@ -207,10 +207,10 @@ async def test_eight_agents_at_once_never_pass_the_fleets_limit(make_fleet: Make
         accounts = {account.name: account for account in await fleet.accounts()}
     account = accounts[fleet.name]
     assert {str(outcome) for outcome in outcomes} == {"limit:fleet_tokens"}
-    assert account.spent == sum(outcome.tokens for outcome in outcomes) <= limit
-    assert account.reserved == 0
-    assert account.overshoot == 0
-    assert account.spent > limit * 0.7
+    assert account.spent.tokens == sum(outcome.tokens for outcome in outcomes) <= limit
+    assert account.reserved.tokens == 0
+    assert account.overshoot.tokens == 0
+    assert account.spent.tokens > limit * 0.7
 
 
 async def test_stop_while_a_tool_runs_ends_the_run_and_cancels_the_tool(make_fleet: MakeFleet) -> None:

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from amrita_fleet.protocols import checkin, mail, messages, notices, outcome
+from amrita_fleet.protocols import amounts, checkin, limits, mail, messages, notices, outcome
 from amrita_fleet.protocols.checkin import CheckIn, Directive, Grant, Proceed, Stop, Wait
 from amrita_fleet.protocols.codec import (
     VERSION,
@@ -27,13 +27,14 @@ from amrita_fleet.protocols.codec import (
 )
 from amrita_fleet.protocols.errors import DecodeError, SecretRefused, VersionMismatch
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId
+from amrita_fleet.protocols.limits import Exhaustion, Limits, TokenLimit
 from amrita_fleet.protocols.mail import Envelope, Receipt, ReceiptState, Refusal
 from amrita_fleet.protocols.messages import Message, Role, ToolCall, Usage
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.presets import ModelConfig, ModelPreset, ThinkingConfig
 from amrita_fleet.protocols.secret import Secret
 
-MODULES = (checkin, mail, messages, notices, outcome)
+MODULES = (amounts, checkin, limits, mail, messages, notices, outcome)
 HEAD = bytes([VERSION])
 KEY = "sk-planted-0123456789"
 
@@ -51,9 +52,20 @@ PLAIN: dict[object, st.SearchStrategy[Any]] = {
     types.NoneType: st.none(),
 }
 
+COUNTS = st.integers(1, 2**60)
+
+LIMITS: dict[str, st.SearchStrategy[Any]] = {
+    "tokens": COUNTS,
+    **dict.fromkeys(("model_calls", "tool_calls"), st.none() | COUNTS),
+    **dict.fromkeys(("dollars", "seconds"), st.none() | st.floats(1e-9, 1e9)),
+    "on_exhaustion": st.sampled_from([each.value for each in Exhaustion]),
+}
+
 LAWFUL: dict[object, dict[str, st.SearchStrategy[Any]]] = {
     ModelConfig: {"max_tokens": st.integers(1, 10**6), "timeout": st.floats(0.1, 1e6)},
     ThinkingConfig: {"budget_tokens": st.none() | st.integers(1, 10**6)},
+    Limits: LIMITS,
+    TokenLimit: LIMITS,
 }
 """Fields that their classes let have only some values."""
 
@@ -61,7 +73,11 @@ LAWFUL: dict[object, dict[str, st.SearchStrategy[Any]]] = {
 def public_dataclasses() -> list[type]:
     """Every dataclass that the protocol modules name."""
     named: list[Any] = [getattr(module, name) for module in MODULES for name in module.__all__]
-    return [*(one for one in named if hasattr(one, "__dataclass_fields__")), ModelConfig, ThinkingConfig]
+    return [
+        *(one for one in named if isinstance(one, type) and hasattr(one, "__dataclass_fields__")),
+        ModelConfig,
+        ThinkingConfig,
+    ]
 
 
 def values(hint: object) -> st.SearchStrategy[Any]:

@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from amrita_fleet.protocols.ids import AgentId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.messages import Finish, Message, Reply, Role, ToolCall, Turn, Usage
 from amrita_fleet.protocols.presets import ModelConfig, ModelPreset
 from amrita_fleet.protocols.providers.base import Draft, Provider, ToolSchema, Watcher
@@ -245,7 +246,7 @@ def process(
     async def main() -> tuple[str, ...] | None:
         WORLD.set(world)
         journal = DoomedJournal(world.journal, strike)
-        system = DoomedSystem(FLEET, LIMIT, world.clock, journal)
+        system = DoomedSystem(FLEET, Limits(tokens=LIMIT), world.clock, journal)
         living = asyncio.ensure_future(lived(system, life))
         while not living.done():
             await world.clock.advance(tick)

@@ -135,9 +135,9 @@ class Conversation:
 
     def check_ledger(self, kills: int) -> None:
         fleet = self.accounts[0]
-        assert fleet.reserved == fleet.overshoot == 0
-        assert fleet.spent - fleet.unknown <= self.world.tokens <= fleet.spent
-        assert kills or not fleet.unknown
+        assert fleet.reserved.tokens == fleet.overshoot.tokens == 0
+        assert fleet.spent.tokens - fleet.unknown.tokens <= self.world.tokens <= fleet.spent.tokens
+        assert kills or not fleet.unknown.tokens
 
 
 def unheard(_ready: int, _ordered: int) -> None:

@@ -137,7 +137,7 @@ async def test_an_agent_that_is_cut_off_stands_before_its_model_call_says_so_and
         "goes on: it was cut off from the Supervisor for 78 s"
     ]
     assert {asked.attempt for asked in line.asked} == {1, 2}
-    assert line.supervisor.accounts()[0].reserved == 0
+    assert line.supervisor.accounts()[0].reserved.tokens == 0
 
 
 async def test_an_agent_that_is_cut_off_begins_no_step() -> None:
@@ -163,7 +163,7 @@ async def test_a_run_outlives_any_time_in_which_nobody_answers() -> None:
         line.cut = False
         assert (await line.ended(host, run)).answered
         assert {asked.attempt for asked in line.asked} == {1}
-    assert line.supervisor.accounts()[0].reserved == 0
+    assert line.supervisor.accounts()[0].reserved.tokens == 0
 
 
 async def test_a_run_is_stopped_where_check_ins_fail_again_and_again_although_the_lease_is_renewed() -> None:

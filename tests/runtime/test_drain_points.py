@@ -9,6 +9,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amrita_fleet.protocols.limits import Limits
+
 from .doomed import FLEET, LIMIT, WORLD, DoomedJournal, DoomedSystem, Strike, World, process
 from .lossless import Conversation
 
@@ -37,7 +39,7 @@ async def closed_at(world: World, conversation: Conversation, number: int) -> bo
     WORLD.set(world)
     journal = DoomedJournal(world.journal, Strike(number))
     journal.over.set()  # nobody dies there
-    system = DoomedSystem(FLEET, LIMIT, world.clock, journal)
+    system = DoomedSystem(FLEET, Limits(tokens=LIMIT), world.clock, journal)
     await system.open()
     living = asyncio.create_task(conversation.go_on(system))
     while not (living.done() or journal.struck.done()):

@@ -21,6 +21,7 @@ from amrita_fleet import (
 )
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Proceed, Settlement
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.mail import ReceiptState, Refusal
 from amrita_fleet.protocols.notices import Notice
 from amrita_fleet.protocols.providers.script import Move, call, calls, fail, repeat, say
@@ -66,7 +67,7 @@ class Held:
 class House:
     """One host with a Supervisor whose line can be cut, and a clock that the test moves."""
 
-    def __init__(self, limit: int | None = None) -> None:
+    def __init__(self, limit: Limits | None = None) -> None:
         self.clock = VirtualClock(1000.0)
         self.bug: Exception | None = None
         self.supervisor = Supervisor(fleet="f", limit=limit, now=self.clock.now, post=lambda _agent, _text: None)
@@ -146,7 +147,7 @@ async def test_a_run_waits_for_a_supervisor_that_comes_back_and_asks_under_the_s
         await house.until(outcome.done)
     assert outcome.result().text == "done"
     assert {asked.attempt for asked in house.asked} == {1}
-    assert house.supervisor.accounts()[0].reserved == 0
+    assert house.supervisor.accounts()[0].reserved.tokens == 0
 
 
 async def test_a_run_is_stopped_when_the_supervisor_stays_away() -> None:
@@ -172,7 +173,7 @@ async def test_a_settlement_that_failed_is_reported_before_the_next_check_in() -
         held.go.set()
         await house.until(outcome.done)
     assert [settlement.reservation for settlement in house.settled] == ["ana/1/1", "ana/1/2"]
-    assert house.supervisor.accounts()[0].spent == outcome.result().tokens
+    assert house.supervisor.accounts()[0].spent.tokens == outcome.result().tokens
 
 
 async def test_a_grant_that_comes_after_the_stop_is_given_back() -> None:
@@ -181,11 +182,11 @@ async def test_a_grant_that_comes_after_the_stop_is_given_back() -> None:
     async with house.host(agent(say("never"))) as host:
         run = await host.start("go")
         await house.until(lambda: bool(house.asked))
-        assert house.supervisor.accounts()[0].reserved > 0
+        assert house.supervisor.accounts()[0].reserved.tokens > 0
         host.stop("enough")
         assert str(await host.outcome(run)) == "stopped"
         house.hold_answers.set()
-        await house.until(lambda: house.supervisor.accounts()[0].reserved == 0)
+        await house.until(lambda: house.supervisor.accounts()[0].reserved.tokens == 0)
     assert house.settled[0].tokens == 0
 
 
@@ -224,7 +225,7 @@ async def test_a_runs_time_limit_holds_while_it_waits_for_its_turn() -> None:
         await house.until(outcome.done)
     assert str(outcome.result()) == "limit:time"
     assert house.clock.now() < 1100.0
-    assert house.supervisor.accounts()[0].reserved == 0
+    assert house.supervisor.accounts()[0].reserved.tokens == 0
 
 
 async def test_the_wait_for_a_turn_uses_up_neither_retries_nor_patience() -> None:
@@ -384,10 +385,10 @@ async def test_a_grant_that_comes_after_the_deadline_is_given_back_and_the_last_
         await house.until(lambda: len(house.asked) == 2)
         house.hold_answers.set()
         await house.until(outcome.done)
-        await house.until(lambda: house.supervisor.accounts()[0].reserved == 0)
+        await house.until(lambda: house.supervisor.accounts()[0].reserved.tokens == 0)
     assert (str(outcome.result()), outcome.result().text) == ("limit:time", "last words")
     assert [asked.attempt for asked in house.asked] == [1, 2]
-    assert house.supervisor.accounts()[0].spent == outcome.result().tokens > 0
+    assert house.supervisor.accounts()[0].spent.tokens == outcome.result().tokens > 0
 
 
 async def test_a_call_that_is_cancelled_before_it_began_costs_nothing() -> None:
@@ -399,13 +400,13 @@ async def test_a_call_that_is_cancelled_before_it_began_costs_nothing() -> None:
         house.hold_answers.set()
         host.stop("enough")  # the grant and the stop are taken in one turn
         assert str(await host.outcome(run)) == "stopped"
-        await house.until(lambda: house.supervisor.accounts()[0].reserved == 0)
-    assert house.supervisor.accounts()[0].spent == 0
+        await house.until(lambda: house.supervisor.accounts()[0].reserved.tokens == 0)
+    assert house.supervisor.accounts()[0].spent.tokens == 0
 
 
 @pytest.mark.slow
 async def test_tokens_that_never_come_back_are_not_waited_for_without_end() -> None:
-    house = House(limit=8_000)
+    house = House(limit=Limits(tokens=8_000))
     house.supervisor.admit(AgentId("bob"), None, None, 1)
     held = CheckIn(AgentId("bob"), Incarnation(1), RunId("r"), 1, "thinking", 1, "p", 100, 7_000)
     assert isinstance(house.supervisor.check_in(held), Proceed)

@@ -12,13 +12,19 @@ import pytest
 from amrita_fleet import (
     Agent,
     ArgumentInvalid,
+    Course,
+    Deadlines,
     Fleet,
     FleetError,
     NameInvalid,
     NumberInvalid,
     Run,
+    Rung,
+    Stage,
     SuspendObjectStream,
     TaskInvalid,
+    Trouble,
+    WatchPolicy,
     create_agent,
 )
 from amrita_fleet.protocols.providers.scripted import say, scripted
@@ -109,10 +115,28 @@ async def test_of_a_fleet(value: object) -> None:
 
 
 @given
-@pytest.mark.parametrize("argument", ["name", "limit", "system", "address", "restarts"])
+@pytest.mark.parametrize("argument", ["name", "limit", "system", "address", "restarts", "watch"])
 def test_of_a_fleet_that_is_made(argument: str, value: object) -> None:
     made = tried(partial(cast("Any", Fleet), **{"system": "local", argument: value}))
     assert made is None or isinstance(made, Fleet)
+
+
+@given
+def test_of_a_watch(value: object) -> None:
+    wrong = cast("Any", value)
+    doors: tuple[Callable[[], object], ...] = (
+        *(partial(Deadlines, **{field: wrong}) for field in Deadlines.__dataclass_fields__),
+        *(partial(WatchPolicy, **{field: wrong}) for field in WatchPolicy.__dataclass_fields__),
+        lambda: WatchPolicy(courses={str(wrong): Course(())}),  # type: ignore[dict-item]
+        lambda: WatchPolicy(courses={Trouble.TOOL: wrong}),
+        lambda: WatchPolicy(courses={Trouble.TOOL: Course(wrong)}),
+        lambda: WatchPolicy(courses={Trouble.TOOL: Course((), wrong)}),
+        lambda: WatchPolicy(courses={Trouble.TOOL: Course((wrong,))}),
+        lambda: WatchPolicy(courses={Trouble.TOOL: Course((Stage(wrong),))}),
+        lambda: WatchPolicy(courses={Trouble.TOOL: Course((Stage(Rung.KILL, wrong),))}),
+    )
+    for door in doors:
+        tried(door)
 
 
 @given

@@ -3,8 +3,9 @@
 from dataclasses import dataclass, replace
 from enum import StrEnum
 
+from ....protocols.limits import TokenLimit
 from ....protocols.presets import ModelPreset
-from ...agent import Agent, TokenLimit
+from ...agent import Agent
 from ...config import AmritaConfig, FunctionConfig
 from . import prompts
 from .folder import Folder

@@ -40,7 +40,7 @@ def token_line(census: Census, simulated: int | None) -> str:
     """What was spent, by the fleet's books and by the provider's."""
     used, limit = spent(census.accounts)
     books = f"The fleet spent {used:,} of its {limit:,} tokens" if limit else f"The fleet spent {used:,} tokens"
-    if assumed := census.accounts[0].unknown:
+    if assumed := census.accounts[0].unknown.tokens:
         books += f" ({assumed:,} assumed for calls that were cut off)"
     if simulated is None:
         return f"{books}."

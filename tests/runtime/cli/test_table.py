@@ -1,10 +1,14 @@
 """The tables of a fleet on terminals that have few columns: a note gives way, and nothing else does."""
 
+from dataclasses import replace
+
 import pytest
 from rich.console import Console, RenderableType
 
+from amrita_fleet.protocols.amounts import Amount
 from amrita_fleet.protocols.checkin import AgentStatus
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.runtime.cli.summary import agents_table, letters_table
 from amrita_fleet.runtime.cli.table import fleet_table
 from amrita_fleet.runtime.cli.tally import Letter, RunEnd, Tally
@@ -43,6 +47,14 @@ def test_in_few_columns_the_counts_of_mail_share_one() -> None:
     assert " 3/14/11 " in shown[3]
     assert shown[-1] == "mail: waiting/sent/consumed"
     assert "consumed" in lines(fleet_table(ROWS, {}, 120), 120)[1]
+
+
+def test_money_and_calls_are_shown_where_they_are_limited() -> None:
+    spent, limits = Amount(8_210, 123_000_000, 3, 40), Limits(tokens=10_000, dollars=2, model_calls=9, tool_calls=50)
+    rows = (replace(WORKER, spent=spent, limits=limits), replace(LEAD, spent=spent))
+    shown = "\n".join(lines(fleet_table(rows, {}, 80), 80))
+    for part in (" 8,210 / 10,000 ", " $0.123 / $2.00 ", " 3 / 9 model calls ", " 40 / 50 tool calls "):
+        assert shown.count(part) == 1
 
 
 def test_in_few_columns_a_message_gives_way_to_its_ends_and_steps() -> None:

@@ -45,6 +45,9 @@ async def test_a_path_a_text_and_a_url_may_name_the_same_file(tmp_path: Path, mo
         ("://planted", "not nothing"),
         ("postgresql://ana:planted@host:port/fleet", "cannot be read"),
         ("postgresql://ana:pl@planted@host/fleet", "is written %40"),
+        ("postgresql://ana:planted%00@host/fleet", "a null character"),
+        ("sqlite:////planted%00", "a null character"),
+        ("planted\0", "a null character"),
     ],
 )
 def test_a_url_of_something_else_is_refused_without_repeating_it(url: str, reason: str) -> None:

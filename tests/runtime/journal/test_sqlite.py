@@ -75,6 +75,11 @@ async def test_the_file_is_made_with_its_folders_for_this_user_alone(tmp_path: P
     assert len(modes) == 3
 
 
+async def test_a_path_that_no_disk_can_have_is_refused_for_good(tmp_path: Path, journal_at: Open) -> None:
+    with pytest.raises(JournalInvalid, match="it cannot be made: File name too long"):
+        await journal_at(tmp_path / ("a" * 300)).open("s", 1)
+
+
 async def test_a_commit_is_on_the_disk_before_it_is_acknowledged(file: Path, journal_at: Open) -> None:
     from amrita_fleet.runtime.journal.sqlite import SqliteFile
 

@@ -1,14 +1,17 @@
 """What Supervisors are asked, and processes that write it down."""
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import assert_never
 
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Settlement
 from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.mail import DeadLetter, Refusal
 from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.prices import Rates
 from amrita_fleet.protocols.restarts import Restart, RestartPolicy
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import RunError
@@ -21,14 +24,18 @@ from amrita_fleet.runtime.supervision.commands import (
     AdmitUser,
     Begin,
     Bury,
+    ChangeLimit,
     Check,
     CloseMailbox,
     Command,
+    FormTeams,
+    GrantNoMore,
     LifeCommand,
     Newcomer,
     PauseAgents,
     Settle,
     StopAgents,
+    Team,
     Tell,
 )
 from amrita_fleet.runtime.supervision.replay import perform
@@ -38,9 +45,20 @@ from amrita_fleet.runtime.supervision.supervisor import Supervisor
 __all__ = ("ANA", "BOB", "CEM", "LIMIT", "NAMES", "Process", "answer", "commands", "quiet", "spend")
 
 ANA, BOB, CEM = NAMES = AgentId("ana"), AgentId("bob"), AgentId("cem")
-LIMIT = 2_000
+LIMIT = Limits(tokens=2_000)
+
+TEAM = "team"
+LIMITS = (
+    Limits(tokens=700),
+    Limits(tokens=700, carved=True),
+    Limits(tokens=800, on_exhaustion="pause"),
+    Limits(model_calls=2, tool_calls=3, on_exhaustion="ask"),
+    Limits(dollars=0.000_01, seconds=40.0, on_exhaustion="stop"),
+)
+RUNS = (Limits(tokens=400), Limits(tokens=400, carved=True), Limits(model_calls=1, on_exhaustion="stop"))
 
 names = st.sampled_from(NAMES)
+places = st.sampled_from(["", TEAM, *NAMES])
 lives = st.integers(1, 3).map(Incarnation)
 attempts = st.integers(1, 4)
 tokens = st.none() | st.integers(-1, 900)
@@ -52,28 +70,31 @@ def check_in(agent: AgentId, life: Incarnation, attempt: int, bound: int = 0, ou
 
 @st.composite
 def check_ins(draw: st.DrawFn) -> Command:
-    return Check(
-        check_in(draw(names), draw(lives), draw(attempts), draw(st.integers(-1, 900)), draw(st.integers(0, 500)))
-    )
+    asked = check_in(draw(names), draw(lives), draw(attempts), draw(st.integers(-1, 900)), draw(st.integers(0, 500)))
+    rates, limit = draw(st.sampled_from([None, Rates(3_000, 9_000)])), draw(st.sampled_from([None, *RUNS]))
+    run, last = RunId(f"r{draw(st.integers(1, 2))}"), draw(st.booleans())
+    return Check(replace(asked, run=run, rates=rates, tools=draw(st.integers(0, 4)), limit=limit, last_answer=last))
 
 
 @st.composite
 def settlements(draw: st.DrawFn) -> Command:
     agent, life = draw(names), draw(lives)
     reservation = check_in(agent, life, draw(attempts)).reservation
-    return Settle(Settlement(agent, life, reservation, draw(tokens), estimated=draw(st.booleans())))
+    spent = Settlement(agent, life, reservation, draw(tokens), estimated=draw(st.booleans()))
+    return Settle(replace(spent, nanodollars=draw(st.integers(0, 9_000)), tool_calls=draw(st.integers(0, 3))))
 
 
 @st.composite
 def admissions(draw: st.DrawFn) -> Command:
+    limit, team = draw(st.sampled_from([None, *LIMITS])), draw(st.sampled_from(["", "", TEAM, "nobodys"]))
     word: Restart = draw(st.sampled_from(("permanent", "temporary")))
-    newcomer = Newcomer(draw(names), draw(st.none() | names), draw(st.sampled_from([None, 700])), word)
+    newcomer = Newcomer(draw(names), draw(st.none() | names), limit, team, draw(st.booleans()), restart=word)
     return Admit((newcomer,), 1)
 
 
 def told(agent: AgentId, life: Incarnation, phase: str, number: int) -> Tell:
     """A report with one notice; those with a number may come again."""
-    notice = Notice(NoticeType.RUN, "finished", agent, "done", RunId("r"), data={"outcome": "failed"}, number=number)
+    notice = Notice(NoticeType.RUN, "finished", agent, "done", RunId("r1"), data={"outcome": "failed"}, number=number)
     return Tell(AgentStatus(agent, life, phase, since=1.0), (notice,))
 
 
@@ -91,7 +112,12 @@ policies = st.sampled_from([RestartPolicy(), RestartPolicy(intensity=0), Restart
 
 commands = st.one_of(
     admissions(),
-    st.builds(Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, 0, 50, LIMIT]), policies),
+    st.builds(
+        Begin,
+        st.sampled_from(["one", "two"]),
+        st.sampled_from([None, Limits(tokens=1), Limits(tokens=50), LIMIT]),
+        policies,
+    ),
     st.just(AdmitUser()),
     st.builds(Bury, names, lives, st.just("gone"), st.booleans()),
     st.builds(closing, names, lives),
@@ -100,6 +126,9 @@ commands = st.one_of(
     st.builds(told, names, lives, st.sampled_from(["idle", "thinking"]), st.integers(0, 3)),
     st.builds(StopAgents, st.sampled_from([(), (ANA,), (BOB, CEM)]), st.just("enough")),
     st.builds(PauseAgents, st.sampled_from([(), (ANA,)]), st.sampled_from([None, "a look"])),
+    st.builds(FormTeams, st.sampled_from([(Team(TEAM, None),), (Team(TEAM, LIMITS[0]), Team(ANA, None))])),
+    st.builds(ChangeLimit, places, st.sampled_from([None, *LIMITS, LIMIT])),
+    st.builds(GrantNoMore, places),
 )
 
 
@@ -112,22 +141,19 @@ def answer(supervisor: Supervisor, command: Command) -> object:
 
 
 def said(supervisor: Supervisor, command: Command) -> object:
+    found: object = None
     match command:
         case Begin() | Admit() | AdmitUser() | Bury() | CloseMailbox():
-            return lived(supervisor, command)
+            found = lived(supervisor, command)
         case Check(asked=asked):
-            return supervisor.check_in(asked)
+            found = supervisor.check_in(asked)
         case Settle(settlement=settlement):
             supervisor.settle(settlement)
         case Tell(status=status, notices=notices):
             supervisor.report(status, notices)
-        case StopAgents(agents=agents, reason=reason):
-            return supervisor.stop(agents, reason)
-        case PauseAgents(agents=agents, reason=reason):
-            return supervisor.pause(agents, reason)
-        case _ as unknown:
-            assert_never(unknown)
-    return None
+        case _:
+            found = steered(supervisor, command)
+    return found
 
 
 def lived(supervisor: Supervisor, command: LifeCommand) -> object:
@@ -147,6 +173,25 @@ def lived(supervisor: Supervisor, command: LifeCommand) -> object:
     return None
 
 
+def steered(
+    supervisor: Supervisor, command: StopAgents | PauseAgents | FormTeams | ChangeLimit | GrantNoMore
+) -> tuple[AgentId, ...] | None:
+    match command:
+        case StopAgents(agents=agents, reason=reason):
+            return supervisor.stop(agents, reason)
+        case PauseAgents(agents=agents, reason=reason):
+            return supervisor.pause(agents, reason)
+        case FormTeams(teams=teams):
+            supervisor.form_teams(teams)
+            return None
+        case ChangeLimit(of=of, limit=limit):
+            return supervisor.limit(of, limit)
+        case GrantNoMore(of=of):
+            return supervisor.grant_no_more(of)
+        case _ as unknown:
+            assert_never(unknown)
+
+
 class Watched(JournaledCommands):
     """Can tell what the Supervisor was when it was last asked something."""
 
@@ -161,7 +206,7 @@ class Process:
     """A Supervisor that writes its commands into a journal."""
 
     def __init__(
-        self, journal: MemoryJournal, clock: Clock, cadence: Cadence | None = None, limit: int = LIMIT
+        self, journal: MemoryJournal, clock: Clock, cadence: Cadence | None = None, limit: Limits = LIMIT
     ) -> None:
         self.journal = journal
         self.clock = clock

@@ -4,6 +4,7 @@ from itertools import pairwise
 
 import pytest
 
+from amrita_fleet.protocols.amounts import Amount
 from amrita_fleet.protocols.checkin import AttemptResult
 from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.runtime.supervision.account import Share
@@ -221,7 +222,7 @@ def test_who_asks_again_for_a_call_that_is_in_flight_has_the_same_slot() -> None
 def test_the_slots_in_use_are_found_again_in_the_open_reservations() -> None:
     gate = Gate()
     asked = [Ask(f"a/1/{number}", ("fleet", "a"), Incarnation(1), 1, 1, 1, provider=KEY) for number in range(FULL)]
-    gate.restore(Reservation(ask, 1, Share(reserved=2)) for ask in asked)
+    gate.restore(Reservation(ask, 1, Share(reserved=Amount(2))) for ask in asked)
     assert asks(gate, "ana", NOW) is not None
     gate.give_back("a/1/0", NOW, result=AttemptResult.BUSY, after=1.0)
     assert gate.traffic(KEY, NOW).in_flight == FULL - 1

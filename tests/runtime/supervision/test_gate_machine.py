@@ -6,8 +6,10 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
 
+from amrita_fleet.protocols.amounts import Amount
 from amrita_fleet.protocols.checkin import AttemptResult, CheckIn, Proceed, Wait
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.runtime.supervision.gate import GRACE, Gate
 from amrita_fleet.runtime.supervision.ledger import Ledger
 from amrita_fleet.runtime.supervision.permission import hold_up, permit
@@ -53,7 +55,7 @@ class AnyTraffic(RuleBasedStateMachine):
     def __init__(self) -> None:
         super().__init__()
         self.gate = Gate()
-        self.ledger = Ledger("fleet", LIMIT)
+        self.ledger = Ledger("fleet", Limits(tokens=LIMIT))
         for name in NAMES:
             self.ledger.open(("fleet", name), None)
         self.now = 1_000_000.0
@@ -104,10 +106,10 @@ class AnyTraffic(RuleBasedStateMachine):
         waiter = provider.line.setdefault(agent, Waiter(asked, self.now, 0.0))
         ahead = sum(1 for one in list(provider.line.values())[: list(provider.line).index(agent)] if not one.short)
         free = self.gate.traffic(asked.provider, self.now).limit - len(provider.flying)
-        reserved = self.ledger.account(("fleet",)).reserved
+        reserved = self.ledger.account(("fleet",)).reserved.tokens
         held_up = hold_up(self.gate, asked, self.now)
         assert held_up is not None or ahead < free, "a slot is kept for each of those who came before"
-        match held_up or permit(self.ledger, self.gate, asked, self.now):
+        match held_up or permit(self.ledger, self.gate, asked, ("fleet", agent), self.now):
             case Proceed(grant=grant):
                 del provider.line[agent]
                 self.goes(provider, self.now + grant.after)
@@ -115,7 +117,7 @@ class AnyTraffic(RuleBasedStateMachine):
                 self.calls[agent] = asked
             case Wait(after=after, queued=queued):
                 assert after > 0
-                assert self.ledger.account(("fleet",)).reserved == reserved, "who waits holds no tokens"
+                assert self.ledger.account(("fleet",)).reserved.tokens == reserved, "who waits holds no tokens"
                 provider.line[agent] = Waiter(waiter.asked, self.now, after if queued else 0.0, short=not queued)
             case _:
                 del provider.line[agent]
@@ -133,7 +135,7 @@ class AnyTraffic(RuleBasedStateMachine):
         provider, before = self.providers[asked.provider], self.gate.traffic(asked.provider, self.now).limit
         provider.flying.discard(asked.reservation)
         for _ in range(2):
-            self.ledger.settle(asked.reservation, 10)
+            self.ledger.settle(asked.reservation, Amount(10))
             self.gate.give_back(asked.reservation, self.now, result=result, after=after, jitter=jitter)
         limit = self.gate.traffic(asked.provider, self.now).limit
         if result.throttled:
@@ -162,7 +164,7 @@ class AnyTraffic(RuleBasedStateMachine):
     @invariant()
     def a_slot_has_tokens_and_tokens_have_a_slot(self) -> None:
         flying = sum(len(provider.flying) for provider in self.providers.values())
-        assert self.ledger.account(("fleet",)).reserved == flying * COST
+        assert self.ledger.account(("fleet",)).reserved.tokens == flying * COST
         for key, provider in self.providers.items():
             assert self.gate.traffic(key, self.now).in_flight == len(provider.flying)
 
@@ -187,7 +189,7 @@ class AnyTraffic(RuleBasedStateMachine):
     def settle_quietly(self, agent: AgentId) -> None:
         if (asked := self.calls.pop(agent, None)) is not None:
             self.providers[asked.provider].flying.discard(asked.reservation)
-            self.ledger.settle(asked.reservation, 10)
+            self.ledger.settle(asked.reservation, Amount(10))
             self.gate.give_back(asked.reservation, self.now, result=AttemptResult.OK)
 
 

@@ -3,6 +3,7 @@ import pytest
 from amrita_fleet.protocols.checkin import DEAD, STOPPED, AgentStatus
 from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.ids import AgentId, Incarnation
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid, NameTaken
 from amrita_fleet.runtime.supervision.roster import Member, Roster, RosterState, check_name
 
@@ -17,7 +18,7 @@ def names(*agents: str) -> tuple[AgentId, ...]:
 ANA, BOB, CAT, DAN = names("ana", "bob", "cat", "dan")
 
 
-def newcomer(agent: AgentId, parent: AgentId | None = None, limit: int | None = None) -> Member:
+def newcomer(agent: AgentId, parent: AgentId | None = None, limit: Limits | None = None) -> Member:
     status = AgentStatus(agent=agent, incarnation=Incarnation(0), phase="idle", since=1.0)
     return Member(agent, Incarnation(0), parent, limit, pid=7, status=status)
 
@@ -69,7 +70,7 @@ def test_a_dead_one_comes_back_with_the_next_incarnation() -> None:
     ("other", "differs"),
     [
         (newcomer(BOB, DAN), "parent dan instead of ana"),
-        (newcomer(BOB, None, limit=5), "parent none instead of ana and limit 5 instead of none"),
+        (newcomer(BOB, None, limit=Limits(tokens=5)), "parent none instead of ana and limit 5 tokens instead of none"),
     ],
     ids=["parent", "both"],
 )

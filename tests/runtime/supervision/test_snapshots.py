@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Proceed, Settlement
 from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.restarts import RestartPolicy
@@ -93,7 +94,7 @@ class Seen(Unrecorded):
 class Bare:
     """A Supervisor that nobody writes down. It is asked at the times that a list gives, one after the other."""
 
-    def __init__(self, state: SupervisorState = BEGINNING, limit: int = LIMIT) -> None:
+    def __init__(self, state: SupervisorState = BEGINNING, limit: Limits = LIMIT) -> None:
         self.at = 1_000.0
         self.log = Seen(lambda: self.at)
         self.supervisor = Supervisor(
@@ -210,7 +211,7 @@ async def test_a_process_that_dies_right_before_or_right_after_a_snapshot_loses_
             await Process(await journal_of(written[:end], clock), clock).open() for end in (number - 1, number)
         ]
         assert before.state() == after.state() == replayed(written[:number]).state()
-        assert before.supervisor.accounts()[1].spent > 0
+        assert before.supervisor.accounts()[1].spent.tokens > 0
 
 
 async def test_the_record_of_a_version_without_snapshots_is_read_and_gets_one() -> None:
@@ -323,21 +324,26 @@ async def test_what_was_answered_under_one_limit_stays_so_under_the_next(
     cadence: Cadence | None, before: int, after: int
 ) -> None:
     clock = VirtualClock(1_000.0)
-    first = await Process(MemoryJournal(clock=clock), clock, cadence, limit=before).open()
-    first.supervisor.begin("first", before)
+    first = await Process(MemoryJournal(clock=clock), clock, cadence, limit=Limits(tokens=before)).open()
+    first.supervisor.begin("first", Limits(tokens=before))
     await first.asked(BEGUN, clock)
     for attempt in range(1, 10):
         asked = check_in(ANA, Incarnation(1), attempt, 150, 50)
         first.supervisor.check_in(asked)
         first.supervisor.settle(Settlement(ANA, asked.incarnation, asked.reservation, 200))
     await first.log.written()
-    spent = first.supervisor.accounts()[0].spent
+    spent = first.supervisor.accounts()[0].spent.tokens
 
-    second = await Process(first.journal, clock, cadence, limit=after).open()
-    second.supervisor.begin("second", after)
+    second = await Process(first.journal, clock, cadence, limit=Limits(tokens=after)).open()
+    second.supervisor.begin("second", Limits(tokens=after))
 
     whole = second.supervisor.accounts()[0]
-    assert (whole.limit, whole.spent, whole.unknown, whole.overshoot) == (after, spent, 0, 0)
+    assert (str(whole.limit), whole.spent.tokens, whole.unknown.tokens, whole.overshoot.tokens) == (
+        f"{after:,} tokens",
+        spent,
+        0,
+        0,
+    )
     assert second.supervisor.owner == "second"
     granted = second.supervisor.check_in(check_in(ANA, Incarnation(1), 20, 150, 50))
     assert isinstance(granted, Proceed) == (spent + 200 <= after * 0.95)
@@ -404,7 +410,7 @@ async def test_a_snapshot_holds_what_stands_before_it_whoever_asks_meanwhile(
 ) -> None:
     monkeypatch.setattr("amrita_fleet.runtime.supervision.command_log.AT_ONCE", at_once)
     journal = BusyJournal(snapshots=8)
-    process = await Process(journal, SystemClock(), Cadence(commands=20, growth=0.0), limit=10**7).open()
+    process = await Process(journal, SystemClock(), Cadence(commands=20, growth=0.0), limit=Limits(tokens=10**7)).open()
     agents = [AgentId(f"w{number}") for number in range(4)]
     process.supervisor.admit_all([Newcomer(agent) for agent in agents], 1)
 
@@ -412,7 +418,7 @@ async def test_a_snapshot_holds_what_stands_before_it_whoever_asks_meanwhile(
     await process.log.written()
 
     written = await records(journal)
-    bare = Bare(limit=10**7)
+    bare = Bare(limit=Limits(tokens=10**7))
     for record in written:
         if record.snapshot:
             assert decode(record.data, SupervisorState) == bare.state()

@@ -4,6 +4,7 @@ import pytest
 
 from amrita_fleet import AgentUnknown
 from amrita_fleet.protocols.ids import AgentId, Incarnation
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.runtime.supervision.restart import USUAL
 from amrita_fleet.runtime.supervision.succession import next_life
 from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
@@ -15,7 +16,7 @@ FIRST = Incarnation(1)
 @pytest.fixture
 def supervisor() -> Supervisor:
     made = Supervisor(fleet="f", limit=None, now=lambda: 1_000.0, post=lambda _agent, _text: None)
-    made.admit_all((Newcomer(ANA), Newcomer(BOB, ANA, 500)), 1)
+    made.admit_all((Newcomer(ANA), Newcomer(BOB, ANA, Limits(tokens=500))), 1)
     return made
 
 

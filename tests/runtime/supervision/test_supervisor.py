@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 
 import pytest
 
+from amrita_fleet.protocols.amounts import ZERO, Amount
 from amrita_fleet.protocols.checkin import (
     AgentStatus,
     CheckIn,
@@ -17,23 +18,30 @@ from amrita_fleet.protocols.checkin import (
     WindDown,
 )
 from amrita_fleet.protocols.ids import SUPERVISOR, USER, AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.outcome import Limit
 from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid, NameTaken
+from amrita_fleet.runtime.limit_errors import TeamUnknown
 from amrita_fleet.runtime.supervision.account import Account
 from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
 
 ANA = AgentId("ana")
 BOB = AgentId("bob")
 FIRST = Incarnation(1)
+FULL = Amount(200, model_calls=1)
+
+
+def limits(tokens: int | None) -> Limits | None:
+    return None if tokens is None else Limits(tokens=tokens)
 
 
 @dataclass
 class House:
     """A Supervisor with a clock that stands still and a list for the notes it posts."""
 
-    limit: int | None = None
+    limit: Limits | None = None
     notes: list[tuple[AgentId, str]] = field(default_factory=list[tuple[AgentId, str]])
 
     def __post_init__(self) -> None:
@@ -42,7 +50,7 @@ class House:
     def post(self, agent: AgentId, text: str) -> None:
         self.notes.append((agent, text))
 
-    def with_ana_and_her_bob(self, limit: int | None = None) -> "House":
+    def with_ana_and_her_bob(self, limit: Limits | None = None) -> "House":
         self.supervisor.admit(ANA, None, None, 1)
         self.supervisor.admit(BOB, ANA, limit, 2)
         return self
@@ -110,8 +118,8 @@ def test_a_person_may_come_several_times_and_is_no_agent() -> None:
 
 def test_an_admission_that_is_refused_leaves_nothing_behind() -> None:
     house = House()
-    with pytest.raises(ValueError, match="limit"):
-        house.supervisor.admit(ANA, None, -1, 1)
+    with pytest.raises(NameInvalid):
+        house.supervisor.admit(AgentId("a b"), None, None, 1)
     with pytest.raises(AgentUnknown):
         house.supervisor.admit(BOB, ANA, None, 1)
     assert (house.supervisor.statuses(), len(house.supervisor.accounts()), house.events()) == ((), 1, [])
@@ -119,20 +127,20 @@ def test_an_admission_that_is_refused_leaves_nothing_behind() -> None:
 
 def test_of_several_that_come_together_all_are_admitted_or_none() -> None:
     house = House()
-    assert house.supervisor.admit_all([Newcomer(ANA), Newcomer(BOB, ANA, 500)], 7) == (1, 1)
+    assert house.supervisor.admit_all([Newcomer(ANA), Newcomer(BOB, ANA, Limits(tokens=500))], 7) == (1, 1)
     house.supervisor.died(BOB, FIRST, "killed")
     before = (house.supervisor.statuses(), house.supervisor.accounts(), house.events())
     cat = AgentId("cat")
     for others, error in [
         ([Newcomer(cat), Newcomer(ANA)], NameTaken),
         ([Newcomer(cat), Newcomer(cat)], NameTaken),
-        ([Newcomer(BOB, ANA, 500), Newcomer(cat, AgentId("nobody"))], AgentUnknown),
-        ([Newcomer(BOB, ANA, 500), Newcomer(cat, None, -1)], ValueError),
+        ([Newcomer(BOB, ANA, Limits(tokens=500)), Newcomer(cat, AgentId("nobody"))], AgentUnknown),
+        ([Newcomer(BOB, ANA, Limits(tokens=500)), Newcomer(cat, team="nobodys")], TeamUnknown),
     ]:
         with pytest.raises(error):
             house.supervisor.admit_all(others, 7)
         assert (house.supervisor.statuses(), house.supervisor.accounts(), house.events()) == before
-    assert house.supervisor.admit_all([Newcomer(BOB, ANA, 500)], 7) == (2,)
+    assert house.supervisor.admit_all([Newcomer(BOB, ANA, Limits(tokens=500))], 7) == (2,)
 
 
 def test_a_death_makes_what_is_in_flight_spending_and_is_told_to_the_parent() -> None:
@@ -140,7 +148,8 @@ def test_a_death_makes_what_is_in_flight_spending_and_is_told_to_the_parent() ->
     house.supervisor.check_in(asking())
     house.supervisor.died(BOB, FIRST, "its process was killed.")
     house.supervisor.died(BOB, FIRST, "again")
-    assert house.account("bob") == Account(("demo", "bob"), settled=200, unknown=200)
+    account = house.account("bob")
+    assert (account.settled, account.unknown, account.reserved) == (FULL, FULL, ZERO)
     assert house.notes == [(ANA, "bob died: its process was killed.")]
     row = house.supervisor.find(BOB)
     assert (row.phase, row.note, row.since, row.tokens) == ("dead", "its process was killed.", 50.0, 200)
@@ -162,16 +171,16 @@ def test_no_note_goes_to_a_parent_that_may_not_read_it(end: str) -> None:
 
 
 def test_a_check_in_is_granted_its_tokens() -> None:
-    house = House(1_000).with_ana_and_her_bob()
+    house = House(Limits(tokens=1_000)).with_ana_and_her_bob()
     assert house.supervisor.check_in(asking()) == Proceed(Grant("bob/1/1", output=100))
-    assert [account.reserved for account in house.supervisor.accounts()] == [200, 0, 200]
+    assert [account.reserved.tokens for account in house.supervisor.accounts()] == [200, 0, 200]
 
 
 @pytest.mark.parametrize(
     ("fleet", "own", "name"), [(300, None, Limit.FLEET_TOKENS), (None, 300, Limit.TOKENS)], ids=["fleet", "agent"]
 )
 def test_a_spent_limit_is_named_and_winds_the_run_down(fleet: int | None, own: int | None, name: Limit) -> None:
-    house = House(fleet).with_ana_and_her_bob(own)
+    house = House(limits(fleet)).with_ana_and_her_bob(limits(own))
     supervisor = house.supervisor
     supervisor.check_in(asking())
     supervisor.settle(settling(asking(), 200))
@@ -183,7 +192,7 @@ def test_a_spent_limit_is_named_and_winds_the_run_down(fleet: int | None, own: i
 
 
 def test_a_last_answer_may_use_what_is_kept_for_it_and_without_it_the_step_ends() -> None:
-    supervisor = House().with_ana_and_her_bob(limit=200).supervisor
+    supervisor = House().with_ana_and_her_bob(limit=Limits(tokens=200)).supervisor
     supervisor.check_in(asking())
     supervisor.settle(settling(asking(), 45))
     assert isinstance(supervisor.check_in(asking(attempt=2)), WindDown)
@@ -194,7 +203,7 @@ def test_a_last_answer_may_use_what_is_kept_for_it_and_without_it_the_step_ends(
 
 
 def test_tokens_held_by_calls_in_flight_are_waited_for() -> None:
-    supervisor = House(300).with_ana_and_her_bob().supervisor
+    supervisor = House(Limits(tokens=300)).with_ana_and_her_bob().supervisor
     supervisor.check_in(asking(ANA))
     assert isinstance(supervisor.check_in(asking()), Wait)
     supervisor.settle(settling(asking(ANA), 10))
@@ -202,7 +211,7 @@ def test_tokens_held_by_calls_in_flight_are_waited_for() -> None:
 
 
 def test_an_attempt_that_has_ended_is_not_granted_again() -> None:
-    supervisor = House(1_000).with_ana_and_her_bob().supervisor
+    supervisor = House(Limits(tokens=1_000)).with_ana_and_her_bob().supervisor
     supervisor.check_in(asking())
     supervisor.settle(settling(asking(), 10))
     assert isinstance(supervisor.check_in(asking()), EndStep)
@@ -218,7 +227,7 @@ def test_a_life_that_is_over_is_told_to_stop() -> None:
     assert dead == Stop("Life 1 of 'bob' was found dead (killed): it is fenced.", fenced=True)
     assert old == Stop("Life 1 of 'bob' is not the latest, 2: it is fenced.", fenced=True)
     assert unknown == Stop("'eve' was never admitted to this fleet: it is fenced.", fenced=True)
-    assert house.account("bob").reserved == 0
+    assert house.account("bob").reserved.tokens == 0
     assert house.events()[-1] == ("agent", "fenced", "eve")
 
 
@@ -246,11 +255,12 @@ def test_a_family_is_told_of_a_pause_and_of_its_end_as_often_as_it_is_asked_for(
 
 
 def test_a_settlement_repeated_counts_once() -> None:
-    house = House(1_000).with_ana_and_her_bob()
+    house = House(Limits(tokens=1_000)).with_ana_and_her_bob()
     house.supervisor.check_in(asking())
     for _ in range(3):
         house.supervisor.settle(settling(asking(), 120))
-    assert house.account("demo") == Account(("demo",), 1_000, settled=120)
+    account = house.account("demo")
+    assert (account.settled, account.reserved) == (Amount(120, model_calls=1), ZERO)
     assert house.supervisor.find(BOB).tokens == 120
 
 
@@ -259,7 +269,8 @@ def test_a_dead_ones_late_count_corrects_what_was_assumed() -> None:
     house.supervisor.check_in(asking())
     house.supervisor.died(BOB, FIRST, "killed")
     house.supervisor.settle(settling(asking(), 30))
-    assert house.account("bob") == Account(("demo", "bob"), settled=30)
+    account = house.account("bob")
+    assert (account.settled, account.unknown) == (Amount(30, model_calls=1), ZERO)
 
 
 def test_an_overshoot_is_shown() -> None:
@@ -268,13 +279,13 @@ def test_an_overshoot_is_shown() -> None:
     house.supervisor.settle(settling(asking(), 250))
     (notice,) = house.supervisor.feed.read(2, 10)
     assert (notice.type, notice.extra_type, notice.data["overshoot"]) == ("budget", "overshoot", 50)
-    assert house.account("demo").overshoot == 50
+    assert house.account("demo").overshoot.tokens == 50
 
 
 def test_a_settlement_of_nothing_reserved_is_shown_and_not_counted() -> None:
     house = House().with_ana_and_her_bob()
     house.supervisor.settle(settling(asking(), 250))
-    assert house.account("demo").spent == 0
+    assert house.account("demo").spent.tokens == 0
     assert house.events()[-1] == ("budget", "unmatched", "bob")
 
 
@@ -282,7 +293,7 @@ def test_a_settlement_of_nothing_reserved_is_shown_and_not_counted() -> None:
 
 
 def test_a_row_has_what_the_agent_says_and_what_the_supervisor_knows() -> None:
-    supervisor = House().with_ana_and_her_bob(limit=900).supervisor
+    supervisor = House().with_ana_and_her_bob(limit=Limits(tokens=900)).supervisor
     supervisor.report(replace(status(), sent=3, tokens=77, limit=1), ())
     row = supervisor.find(BOB)
     assert (row.phase, row.sent, row.tokens, row.limit, row.parent, row.pid) == ("thinking", 3, 0, 900, ANA, 2)
@@ -386,7 +397,7 @@ def test_tokens_spent_after_a_stop_are_counted_and_shown() -> None:
     house.supervisor.check_in(asking())
     house.supervisor.stop((BOB,), "enough")
     house.supervisor.settle(settling(asking(), 150))
-    assert [account.after_stop for account in house.supervisor.accounts()] == [150, 0, 150]
+    assert [account.after_stop.tokens for account in house.supervisor.accounts()] == [150, 0, 150]
 
 
 def test_an_unknown_name_stops_nobody_and_names_those_like_it() -> None:

@@ -6,6 +6,7 @@ import pytest
 
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Proceed, Settlement, WindDown
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.runtime.supervision.account import Account
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
@@ -28,7 +29,8 @@ def work(
         over.extend(
             account
             for account in supervisor.accounts()
-            if account.limit is not None and account.settled + account.reserved > account.limit
+            if account.limit is not None
+            and account.settled.tokens + account.reserved.tokens > account.limit.most.tokens
         )
         if isinstance(directive, Proceed):
             tokens = None if attempt % 7 == 0 else asked.bound + directive.grant.output // 2
@@ -39,7 +41,9 @@ def work(
 
 @pytest.mark.usefixtures("eager_threads")
 def test_eight_threads_racing_never_pass_the_limit() -> None:
-    supervisor = Supervisor(fleet="demo", limit=FLEET_LIMIT, now=lambda: 0.0, post=lambda _agent, _text: None)
+    supervisor = Supervisor(
+        fleet="demo", limit=Limits(tokens=FLEET_LIMIT), now=lambda: 0.0, post=lambda _agent, _text: None
+    )
     start = Barrier(WORKERS)
     directives: list[Directive] = []
     over: list[Account] = []
@@ -56,8 +60,8 @@ def test_eight_threads_racing_never_pass_the_limit() -> None:
     assert over == []
     assert len(directives) == WORKERS * ATTEMPTS
     assert any(isinstance(directive, WindDown) for directive in directives)
-    assert fleet.reserved == 0
-    assert FLEET_LIMIT - fleet.pool - 150 < fleet.settled <= FLEET_LIMIT - fleet.pool
-    assert fleet.settled == sum(account.settled for account in own)
+    assert fleet.reserved.tokens == 0
+    assert FLEET_LIMIT - fleet.pool.tokens - 150 < fleet.settled.tokens <= FLEET_LIMIT - fleet.pool.tokens
+    assert fleet.settled.tokens == sum(account.settled.tokens for account in own)
     notices = supervisor.feed.read(0, 10_000)
     assert [notice.number for notice in notices] == list(range(1, len(notices) + 1))

@@ -8,12 +8,14 @@ import pytest
 
 from amrita_fleet.protocols.checkin import AttemptResult, CheckIn, Directive, Pause, Proceed, Settlement, Stop, Wait
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.supervision.command_log import CommandLog, JournaledCommands
 from amrita_fleet.runtime.supervision.commands import Admit, Check
 from amrita_fleet.runtime.supervision.congestion import GENEROUS
+from amrita_fleet.runtime.supervision.gate import GRACE
 from amrita_fleet.runtime.supervision.replay import perform
 from amrita_fleet.runtime.supervision.state import SupervisorState
 from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
@@ -34,7 +36,7 @@ def ended(asked: CheckIn, result: AttemptResult, after: float | None = None) -> 
     return Settlement(asked.agent, FIRST, asked.reservation, 10, result=result, after=after)
 
 
-def crowd(clock: VirtualClock, log: CommandLog | None = None, limit: int | None = None) -> Supervisor:
+def crowd(clock: VirtualClock, log: CommandLog | None = None, limit: Limits | None = None) -> Supervisor:
     """A Supervisor of many agents."""
     made = Supervisor(fleet="f", limit=limit, now=clock.now, post=lambda _agent, _text: None, log=log)
     made.admit_all([Newcomer(name) for name in NAMES], 1)
@@ -65,7 +67,7 @@ def test_who_waits_holds_no_tokens_and_its_row_says_where_it_stands() -> None:
     assert isinstance(told, Wait)
     assert told.reason == note(supervisor, SECOND) == "2nd of 2 for https://api"
     assert note(supervisor, FIRST_IN) == ""
-    assert supervisor.accounts()[0].reserved == FULL * 200
+    assert supervisor.accounts()[0].reserved.tokens == FULL * 200
 
 
 def test_one_agents_refusal_holds_up_all_others_of_its_provider_and_nobody_elses() -> None:
@@ -107,7 +109,7 @@ def test_who_may_not_go_on_stands_in_nobodys_way(gone: str) -> None:
 
 
 def test_whose_tokens_are_spent_stands_in_nobodys_way() -> None:
-    supervisor = crowd(VirtualClock(1_000.0), limit=1_000)
+    supervisor = crowd(VirtualClock(1_000.0), limit=Limits(tokens=1_000))
     for attempt in range(1, 4):
         supervisor.check_in(asking(FIRST_IN, attempt))
         supervisor.settle(Settlement(FIRST_IN, FIRST, asking(FIRST_IN, attempt).reservation, 280))
@@ -162,8 +164,20 @@ def test_what_an_earlier_process_let_go_is_booked_even_if_this_one_would_have_ha
         state = await log.open()
         after = Supervisor(fleet="f", limit=None, now=clock.now, post=lambda _agent, _text: None, log=log, state=state)
         log.begin(partial(perform, after))
-        assert after.accounts()[0].reserved == len(NAMES) * 200
+        assert after.accounts()[0].reserved.tokens == len(NAMES) * 200
         assert waits(after.check_in(asking(FIRST_IN, attempt=2)))
         await log.aclose()
 
     asyncio.run(main())
+
+
+def test_many_who_lack_tokens_ask_no_more_often_together_than_a_few() -> None:
+    supervisor = crowd(VirtualClock(1_000.0), limit=Limits(tokens=220))
+    assert isinstance(supervisor.check_in(asking(NAMES[0])), Proceed)
+    told = [supervisor.check_in(asking(name)) for name in NAMES[1:]]
+    pauses = [each.after for each in told if isinstance(each, Wait) and not each.queued]
+    assert len(pauses) == len(told)
+    assert pauses[:5] == [0.1] * 5
+    assert pauses == sorted(pauses)
+    assert len(told) / pauses[-1] < 60, "a second"
+    assert pauses[-1] < GRACE, "nobody loses its place meanwhile"

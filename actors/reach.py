@@ -1,0 +1,86 @@
+"""The watch over Ray: the end that is in every agent's actor, and the way to it from the Supervisor's."""
+
+import asyncio
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeAlias, TypeVar, cast
+
+import ray
+
+from ..protocols.checkin import AgentStatus
+from ..protocols.codec import decode, encode
+from ..protocols.ids import AgentId
+from .channel import CONTROL, RayPost, Receiver
+
+__all__ = ("RayReach", "Watched")
+
+T = TypeVar("T")
+
+Stop: TypeAlias = Callable[[tuple[AgentId, ...], str], tuple[AgentId, ...]]
+"""Puts tombstones on agents, for a reason; gives those that must be told."""
+
+
+class Watched(Receiver):
+    """The agent's end."""
+
+    _stopped = ""
+    """Why it was stopped, perhaps before it lived."""
+
+    @ray.method(concurrency_group=CONTROL)
+    async def status(self) -> bytes:
+        """How it is now: an `AgentStatus`."""
+        return encode(self._living.status())
+
+    @ray.method
+    async def beat(self) -> None:
+        """Answer: the work loop is not blocked."""
+
+    @ray.method(concurrency_group=CONTROL)
+    async def cancel(self, reason: str) -> None:
+        """End the run, and nothing else."""
+        self._living.stop(reason, for_good=False)
+
+    @ray.method(concurrency_group=CONTROL)
+    async def stop(self, reason: str) -> None:
+        """Stop for good; one that does not live yet will be stopped when it does, and cannot say so now."""
+        self._stopped = reason
+        self._living.stop(reason)
+
+
+class RayReach:
+    """The port `Reach`. It belongs to one event loop.
+
+    Every method but `stop` raises `AgentUnknown`, `ChannelClosed` (it has died) or `PeerUnreachable`.
+    """
+
+    def __init__(self, post: RayPost, stop: Stop, *, service: bool) -> None:
+        """Keep the ways. `service`: Ray starts another process of an actor that is killed, as of one that dies."""
+        self._post = post
+        self._stop = stop
+        self._service = service
+
+    async def status(self, agent: AgentId) -> AgentStatus:
+        """How it is now, from its control group."""
+        return decode(await self._ask(agent, lambda actor: actor.status.remote()), AgentStatus)
+
+    async def beat(self, agent: AgentId) -> None:
+        """Have its work loop answer, in the default group."""
+        await self._ask(agent, lambda actor: actor.beat.remote())
+
+    async def cancel(self, agent: AgentId, reason: str) -> None:
+        """End its run."""
+        await self._ask(agent, lambda actor: actor.cancel.remote(reason))
+
+    async def kill(self, agent: AgentId, reason: str) -> None:  # noqa: ARG002  the notice has told it
+        """Kill its process; whoever watches over it finds it dead."""
+        actor = await self._post.handle(agent)
+        await asyncio.to_thread(cast("Any", ray.kill), actor, no_restart=not self._service)
+        self._post.forget(agent)
+
+    async def stop(self, agent: AgentId, reason: str) -> None:
+        """Stop it and those under it. The tombstones hold whether they hear of it now or at their next check-in."""
+        named = self._stop((agent,), reason)
+        told = (self._ask(name, lambda actor: actor.stop.remote(reason)) for name in named)
+        await asyncio.gather(*told, return_exceptions=True)
+
+    async def _ask(self, agent: AgentId, call: Callable[[type[Watched]], Awaitable[T]]) -> T:
+        return await self._post.ask(agent, lambda handle: call(cast("type[Watched]", handle)))

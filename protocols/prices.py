@@ -1,0 +1,92 @@
+"""What a model's tokens cost. No list of prices is kept here: they change, so whoever uses one says what it is."""
+
+import math
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import cast
+
+from .errors import PresetInvalid
+from .messages import Usage
+from .strict import Strict
+
+__all__ = ("Price", "Rates")
+
+PICO_EACH = 10**6
+"""A price of one dollar for a million tokens, in pico-dollars for one."""
+
+DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+
+PICO = 1_000
+"""Pico-dollars of one nano-dollar."""
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """The most that a token can cost, in pico-dollars: one of the prompt, and one of the output."""
+
+    prompt: int
+    output: int
+
+    def cost(self, prompt: int, output: int) -> int:
+        """The most that so many tokens can cost, in nano-dollars, rounded up."""
+        return -(-(prompt * self.prompt + output * self.output) // PICO)
+
+    def affordable(self, prompt: int, nanodollars: int) -> int | None:
+        """The most output tokens that money pays for after the prompt; negative: not even that. None: any number."""
+        return (nanodollars * PICO - prompt * self.prompt) // self.output if self.output else None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Price(Strict):
+    """A model's price, in US dollars for a million tokens.
+
+    Attributes:
+        prompt: Input tokens.
+        output: Output tokens, reasoning included.
+        cached: Input tokens that were read from a cache; None: as all others.
+        cache_write: Input tokens that were written to a cache; None: as all others.
+        as_of: The day on which that was the price, as in `2026-11-01`.
+    """
+
+    prompt: float
+    output: float
+    cached: float | None = None
+    cache_write: float | None = None
+    as_of: str
+
+    def __post_init__(self) -> None:
+        """Refuse what is no price, and a day that is none."""
+        for name in ("prompt", "output", "cached", "cache_write"):
+            given: object = getattr(self, name)
+            optional = given is None and name in {"cached", "cache_write"}
+            if not optional and not (type(given) in {int, float} and 0 <= given < math.inf):  # type: ignore[operator]
+                reason = f"Price.{name} must be dollars for a million tokens, from 0, not {given!r}."
+                raise PresetInvalid(field=name, reason=reason)
+        if not (isinstance(cast("object", self.as_of), str) and DAY.fullmatch(self.as_of)):
+            reason = f"Price.as_of must be the day of the price, as in '2026-11-01', not {self.as_of!r}."
+            raise PresetInvalid(field="as_of", reason=reason)
+
+    @property
+    def rates(self) -> Rates:
+        """The dearest of each kind, which is what a call is reserved with."""
+        asked = max(each for each in (self.prompt, self.cached, self.cache_write) if each is not None)
+        return Rates(math.ceil(pico(asked)), math.ceil(pico(self.output)))
+
+    def cost(self, usage: Usage) -> int:
+        """What a call came to, in nano-dollars, rounded up; the usage says how many tokens of each kind it had."""
+        plain = max(0, usage.prompt - usage.cached - usage.written)
+        cached = self.prompt if self.cached is None else self.cached
+        written = self.prompt if self.cache_write is None else self.cache_write
+        parts = (
+            (plain, self.prompt),
+            (usage.cached, cached),
+            (usage.written, written),
+            (usage.completion, self.output),
+        )
+        return math.ceil(sum(count * pico(price) for count, price in parts) / PICO)
+
+
+def pico(price: float) -> Fraction:
+    """A price for a million tokens as pico-dollars for one, exactly as it was written."""
+    return Fraction(str(price)) * PICO_EACH

@@ -1,0 +1,170 @@
+"""What becomes of those who need more than is left, and how people change limits: a part of the Supervisor."""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import assert_never
+
+from ...protocols.checkin import CheckIn, Directive, EndStep, Pause, Stop, WindDown
+from ...protocols.ids import AgentId
+from ...protocols.limits import Exhaustion, Limits
+from ...protocols.notices import NoticeType
+from ...protocols.outcome import Limit
+from ..limit_errors import PriceMissing
+from . import wording
+from .account import Account, Level, Path, run_name
+from .admissions import Admissions
+from .bench import Facts
+from .commands import ChangeLimit, GrantNoMore
+from .ledger import Short
+from .permission import permit, without
+from .roster import Member
+
+__all__ = ("Budgets",)
+
+
+class Budgets(Admissions):
+    """Lets calls be paid, does what an account says when it is exhausted, and limits accounts anew."""
+
+    def limit(self, of: str, limit: Limits | None) -> tuple[AgentId, ...]:
+        """Limit an agent or a team anew; the fleet, if none is named. What is spent or granted stays so.
+
+        Who is paused until there is more may go on, and asks again.
+
+        Returns:
+            Those that live and must now be told that they may go on.
+
+        Raises:
+            AgentUnknown: There is neither an agent nor a team of that name.
+            LimitTooLarge: It is carved, and does not fit into what is above it.
+            PriceMissing: Money is to be limited, and a preset does not say what its model costs.
+        """
+        with self._turn(ChangeLimit(of, limit)):
+            path = self._account_of(of)
+            members = self._spending(path)
+            if limit is not None and limit.dollars is not None:
+                self._check_prices(of or path[-1], members)
+            name = self._ledger.account(path).name
+            self._check_opened(name, self._ledger.limit(path, limit))
+            facts: Facts = {"account": name, "limit": "" if limit is None else str(limit)}
+            text = f"{name} may spend {limit or 'any amount'} from now on"
+            self._tell(NoticeType.BUDGET, "limited", self._whose(path), text, facts)
+            self._let_go(path)
+            return tuple(member.agent for member in self._spending(path) if member.active and not member.paused)
+
+    def grant_no_more(self, of: str) -> tuple[AgentId, ...]:
+        """Have those who are paused until a limit is raised wind down, and who comes to it later too.
+
+        Returns:
+            Those that live and must now be told that they may go on, which is to their last answers.
+
+        Raises:
+            AgentUnknown: There is neither an agent nor a team of that name.
+        """
+        with self._turn(GrantNoMore(of)):
+            path = self._account_of(of)
+            account = self._ledger.account(path)
+            if account.limit is not None:
+                self._ledger.limit(path, replace(account.limit, on_exhaustion=Exhaustion.WIND_DOWN.value))
+            text = f"{account.name} gets no more: who needs it gives its last answer"
+            self._tell(NoticeType.BUDGET, "no_more", self._whose(path), text, {"account": account.name})
+            return tuple(member.agent for member in self._let_go(path) if member.active)
+
+    # ------------------------------------------------------------------------------------------------------------------
+
+    def _pay(self, asked: CheckIn) -> Directive:
+        """Reserve what a call may cost, or say what to do without it."""
+        path = self._paying(asked)
+        found: Directive | Short
+        if isinstance(path, Short):
+            found = without(self._gate, path, asked)
+        else:
+            found = permit(self._ledger, self._gate, asked, path, self._now())
+        return self._exhausted(asked, found) if isinstance(found, Short) else found
+
+    def _paying(self, asked: CheckIn) -> Path | Short:
+        """The account that pays: the run's, if that has a limit of its own, else the agent's."""
+        own = self._path(asked.agent)
+        path = (*own, run_name(asked.run))
+        if self._runs.get(asked.agent, path) != path:
+            self._run_over(asked.agent)
+        if asked.limit is None:
+            return own
+        short = self._ledger.open(path, asked.limit)
+        if short is None:
+            self._runs[asked.agent] = path
+        return short or path
+
+    def _run_over(self, agent: AgentId, run: str | None = None) -> None:
+        """Close the account of an agent's run, if it has one: of this run, or of whichever."""
+        path = self._runs.get(agent)
+        if path is not None and run in {None, path[-1].removeprefix(run_name(""))}:
+            self._ledger.close(self._runs.pop(agent))
+
+    def _exhausted(self, asked: CheckIn, short: Short) -> Directive:
+        """Do what the account that is short says."""
+        reason, limit = wording.shortage(short), short.account.limit
+        if asked.last_answer:  # there is nothing further to wind down to: it is made without a model
+            return EndStep(reason)
+        action = Exhaustion.WIND_DOWN if limit is None else Exhaustion(limit.on_exhaustion)
+        facts: Facts = {"limit": limit_reached(short), "account": short.account.name}
+        match action:
+            case Exhaustion.WIND_DOWN:
+                self._tell(NoticeType.BUDGET, "wind_down", asked.agent, reason, facts)
+                return WindDown(limit_reached(short), reason)
+            case Exhaustion.STOP:
+                self._tell(NoticeType.BUDGET, "stopped", asked.agent, reason, facts)
+                if short.account.level is not Level.RUN:
+                    everybody = short.account.level is Level.FLEET
+                    agents = () if everybody else tuple(m.agent for m in self._spending(short.account.path))
+                    self._put_tombstones(agents, reason)
+                return Stop(reason)
+            case Exhaustion.ASK | Exhaustion.PAUSE:
+                self._tell(
+                    NoticeType.BUDGET, "asked" if action is Exhaustion.ASK else "paused", asked.agent, reason, facts
+                )
+                self._roster.hold(asked.agent, reason, short.account.path)
+                return Pause(reason)
+            case _ as unknown:
+                assert_never(unknown)
+
+    def _put_tombstones(self, agents: tuple[AgentId, ...], reason: str) -> None:
+        for member in self._roster.stop(agents, reason, self._now()):
+            self._ledger.stop(self._path(member.agent))
+            self._tell(NoticeType.AGENT, "stopped", member.agent, reason)
+
+    def _let_go(self, path: Path) -> tuple[Member, ...]:
+        """Have those go on who are paused until this account has more."""
+        members = self._roster.release(path)
+        for member in members:
+            if member.active:
+                self._tell(NoticeType.AGENT, "resumed", member.agent, "may go on")
+        return members
+
+    def _account_of(self, of: str) -> Path:
+        """The account of the fleet, a team or an agent.
+
+        Raises:
+            AgentUnknown: There is neither an agent nor a team of that name.
+        """
+        if not of:
+            return self._ledger.root
+        return self._teams.get(of) or self._path(self._roster.find(AgentId(of)).agent)
+
+    def _whose(self, path: Path) -> AgentId:
+        """The name that a notice about an account is told under: its agent's, its team's or the fleet's."""
+        return AgentId(Account(path).name)
+
+    def _spending(self, path: Path) -> tuple[Member, ...]:
+        """The agents that spend from an account."""
+        return tuple(m for m in self._roster.members() if self._path(m.agent)[: len(path)] == path)
+
+    def _check_prices(self, account: str, members: Iterable[Member]) -> None:
+        for member in members:
+            if member.active and not member.priced:
+                raise PriceMissing(agent=member.agent, account=account)
+
+
+def limit_reached(short: Short) -> Limit:
+    """Which limit it is that an account has reached."""
+    level = short.account.level
+    return Limit(short.unit.value if level is Level.AGENT else f"{level}_{short.unit}")

@@ -1,0 +1,253 @@
+"""What the Supervisor says to those who need more than is left, and to people who change limits."""
+
+from dataclasses import dataclass, replace
+
+import pytest
+
+from amrita_fleet.protocols.amounts import ZERO, Amount
+from amrita_fleet.protocols.checkin import (
+    AgentStatus,
+    CheckIn,
+    Directive,
+    EndStep,
+    Pause,
+    Proceed,
+    Settlement,
+    Stop,
+    Wait,
+    WindDown,
+)
+from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
+from amrita_fleet.protocols.limits import Limits
+from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.outcome import Limit
+from amrita_fleet.runtime.errors import NameInvalid
+from amrita_fleet.runtime.limit_errors import LimitTooLarge, PriceMissing
+from amrita_fleet.runtime.supervision.account import Account, Level
+from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor, Team
+
+ANA, BOB, CEM = AgentId("ana"), AgentId("bob"), AgentId("cem")
+FIRST = Incarnation(1)
+ONE, TWO = RunId("r.1"), RunId("r.2")
+
+
+@dataclass
+class House:
+    """A Supervisor of ana and bob, who are in a team, and of cem, who is in none; and a clock that the test moves."""
+
+    fleet: Limits | None = None
+    team: Limits | None = None
+    ana: Limits | None = None
+    now: float = 1_000.0
+
+    def __post_init__(self) -> None:
+        self.supervisor = Supervisor(fleet="f", limit=self.fleet, now=lambda: self.now, post=lambda _agent, _text: None)
+        self.supervisor.form_teams([Team("team", self.team)])
+        self.attempt = 0
+        self.supervisor.admit_all(self.newcomers, 1)
+
+    @property
+    def newcomers(self) -> list[Newcomer]:
+        return [Newcomer(ANA, None, self.ana, "team"), Newcomer(BOB, None, None, "team"), Newcomer(CEM)]
+
+    def ask(
+        self,
+        agent: AgentId = ANA,
+        *,
+        run: RunId = ONE,
+        limit: Limits | None = None,
+        life: Incarnation = FIRST,
+        last_answer: bool = False,
+    ) -> Directive:
+        self.attempt += 1
+        asked = CheckIn(agent, life, run, 1, "thinking", self.attempt, "p", 100, 100, 50, limit=limit)
+        return self.supervisor.check_in(replace(asked, last_answer=last_answer))
+
+    def spend(self, agent: AgentId = ANA, tokens: int = 200, *, run: RunId = ONE, limit: Limits | None = None) -> None:
+        directive = self.ask(agent, run=run, limit=limit)
+        assert isinstance(directive, Proceed)
+        self.supervisor.settle(Settlement(agent, FIRST, directive.grant.reservation, tokens))
+
+    def account(self, name: str) -> Account:
+        return next(account for account in self.supervisor.accounts() if account.name == name)
+
+    def ended(self, agent: AgentId, run: RunId) -> None:
+        notice = Notice(NoticeType.RUN, "finished", agent, "done", run, data={"outcome": "answered"})
+        self.supervisor.report(AgentStatus(agent, FIRST, "idle", since=1.0), (notice,))
+
+    def events(self) -> list[tuple[str, str]]:
+        found = self.supervisor.feed.read(0, 1_000)
+        return [(notice.extra_type, notice.agent) for notice in found if notice.type is NoticeType.BUDGET]
+
+
+def reached(directive: Directive) -> str:
+    assert isinstance(directive, WindDown)
+    return directive.limit
+
+
+def test_what_a_run_spends_counts_in_its_agents_its_teams_and_the_fleets_account() -> None:
+    house = House()
+    house.spend(limit=Limits(tokens=900))
+    assert [(each.level, each.name) for each in house.supervisor.accounts()] == [
+        (Level.FLEET, "f"),
+        (Level.TEAM, "team"),
+        (Level.AGENT, "ana"),
+        (Level.AGENT, "bob"),
+        (Level.AGENT, "cem"),
+        (Level.RUN, "r.1"),
+    ]
+    spent = [each.settled.tokens for each in house.supervisor.accounts()]
+    assert spent == [200, 200, 200, 0, 0, 200]
+
+
+@pytest.mark.parametrize(
+    ("house", "limit", "name"),
+    [
+        (House(fleet=Limits(tokens=300)), None, Limit.FLEET_TOKENS),
+        (House(team=Limits(model_calls=2)), None, Limit.TEAM_MODEL_CALLS),
+        (House(ana=Limits(tokens=300)), None, Limit.TOKENS),
+        (House(), Limits(tokens=300), Limit.RUN_TOKENS),
+    ],
+    ids=["fleet", "team", "agent", "run"],
+)
+def test_whose_limit_is_reached_is_named(house: House, limit: Limits | None, name: Limit) -> None:
+    house.spend(limit=limit)
+    assert reached(house.ask(limit=limit)) == name
+
+
+def test_the_account_of_a_run_is_gone_when_the_run_is_over_or_another_one_asks() -> None:
+    house = House()
+    house.spend(limit=Limits(tokens=900))
+    house.ended(ANA, TWO)
+    assert house.account("r.1").settled.tokens == 200
+    house.ended(ANA, ONE)
+    assert "r.1" not in {each.name for each in house.supervisor.accounts()}
+    house.spend(run=TWO, limit=Limits(tokens=900))
+    house.spend(run=ONE)
+    assert [each.name for each in house.supervisor.accounts()] == ["f", "team", "ana", "bob", "cem"]
+    assert house.account("ana").settled == Amount(600, model_calls=3)
+
+
+def test_what_a_run_is_to_have_carved_is_waited_for_while_calls_in_flight_hold_it() -> None:
+    house = House(ana=Limits(tokens=1_000))
+    carved = Limits(tokens=900, carved=True)
+    granted = house.ask()
+    assert isinstance(granted, Proceed)
+    assert isinstance(house.ask(run=TWO, limit=carved), Wait)
+    house.supervisor.settle(Settlement(ANA, FIRST, granted.grant.reservation, 20))
+    assert isinstance(house.ask(run=TWO, limit=carved), Proceed)
+    house.ended(ANA, TWO)
+    house.spend(tokens=200)
+    assert reached(house.ask(run=TWO, limit=carved)) == Limit.TOKENS
+
+
+def test_who_is_paused_for_want_of_tokens_goes_on_when_that_account_has_more() -> None:
+    house = House(team=Limits(tokens=300, on_exhaustion="pause"))
+    house.spend()
+    assert isinstance(house.ask(ANA), Pause)
+    assert isinstance(house.ask(BOB), Pause)
+    assert isinstance(house.ask(CEM), Proceed)
+    house.supervisor.limit("ana", Limits(tokens=5_000))
+    assert isinstance(house.ask(BOB), Pause)
+    assert house.supervisor.limit("team", Limits(tokens=900)) == (ANA, BOB)
+    assert isinstance(house.ask(ANA), Proceed)
+    assert isinstance(house.ask(BOB), Proceed)
+    assert house.events() == [("paused", ANA), ("paused", BOB), ("limited", ANA), ("limited", "team")]
+
+
+def test_whom_a_person_paused_stays_so_when_a_limit_is_raised() -> None:
+    house = House(ana=Limits(tokens=300, on_exhaustion="pause"))
+    house.spend()
+    house.ask()
+    house.supervisor.pause((ANA,), "lunch")
+    assert house.supervisor.limit("ana", Limits(tokens=900)) == ()
+    assert house.ask() == Pause("lunch")
+
+
+def test_a_no_has_those_wind_down_who_wait_and_who_comes_later() -> None:
+    house = House(team=Limits(tokens=300, on_exhaustion="ask"))
+    house.spend()
+    assert isinstance(house.ask(ANA), Pause)
+    assert house.supervisor.grant_no_more("team") == (ANA,)
+    assert reached(house.ask(ANA)) == reached(house.ask(BOB)) == Limit.TEAM_TOKENS
+    assert house.events()[:2] == [("asked", ANA), ("no_more", "team")]
+
+
+def test_a_last_answer_is_never_paused_for() -> None:
+    house = House(ana=Limits(tokens=100, on_exhaustion="pause"))
+    assert isinstance(house.ask(last_answer=True), EndStep)
+    assert house.supervisor.find(ANA).note == ""
+
+
+@pytest.mark.parametrize(
+    ("house", "limit", "stopped"),
+    [
+        (House(fleet=Limits(tokens=300, on_exhaustion="stop")), None, {ANA, BOB, CEM}),
+        (House(team=Limits(tokens=300, on_exhaustion="stop")), None, {ANA, BOB}),
+        (House(ana=Limits(tokens=300, on_exhaustion="stop")), None, {ANA}),
+        (House(), Limits(tokens=300, on_exhaustion="stop"), set[AgentId]()),
+    ],
+    ids=["fleet", "team", "agent", "run"],
+)
+def test_the_agents_of_an_account_are_stopped(house: House, limit: Limits | None, stopped: set[AgentId]) -> None:
+    house.spend(limit=limit)
+    assert isinstance(house.ask(limit=limit), Stop)
+    assert {row.agent for row in house.supervisor.statuses() if row.phase == "stopped"} == stopped
+    assert isinstance(house.ask(ANA, run=TWO), Stop if ANA in stopped else Proceed)
+    assert bool(house.supervisor.over) == (CEM in stopped)
+
+
+def test_time_begins_with_the_first_call_and_ends_the_next_one_that_is_asked_for() -> None:
+    house = House(team=Limits(seconds=60))
+    house.now += 500
+    house.spend(ANA)
+    house.now += 59
+    house.spend(BOB)
+    house.now += 1
+    assert reached(house.ask(BOB)) == Limit.TEAM_SECONDS
+    assert isinstance(house.ask(CEM), Proceed)
+    assert isinstance(house.ask(BOB, last_answer=True), Proceed)
+
+
+def test_what_was_carved_for_one_that_is_dead_for_good_or_stopped_is_there_for_others() -> None:
+    house = House(fleet=Limits(tokens=1_000), ana=Limits(tokens=900, carved=True))
+    assert reached(house.ask(CEM)) == Limit.FLEET_TOKENS
+    house.supervisor.died(ANA, FIRST, "gone", restart=True)
+    assert house.account("f").carved.tokens == 900, "its next life is about to begin"
+    (life,) = house.supervisor.admit_all([house.supervisor.newcomer(ANA)], 1)
+    house.supervisor.died(ANA, life, "gone")
+    assert house.account("f").carved == ZERO
+    house.spend(CEM)
+    with pytest.raises(LimitTooLarge, match="Of the 1,000 that 'f' may spend, 200 are spent"):
+        house.supervisor.admit_all([house.supervisor.newcomer(ANA)], 1)
+    assert house.supervisor.find(ANA).phase == "dead"
+    house.supervisor.limit("", Limits(tokens=2_000))
+    house.supervisor.admit_all([house.supervisor.newcomer(ANA)], 1)
+    house.supervisor.stop((ANA,), "enough")
+    assert house.account("f").carved == ZERO
+
+
+def test_a_changed_limit_holds_for_the_next_life_too() -> None:
+    house = House(ana=Limits(tokens=300))
+    house.supervisor.limit("ana", Limits(tokens=600))
+    house.supervisor.died(ANA, FIRST, "gone")
+    (life,) = house.supervisor.admit_all([house.newcomers[0]], 1)
+    assert house.supervisor.find(ANA).limit == 600
+    assert isinstance(house.ask(life=life), Proceed)
+
+
+def test_money_can_be_limited_only_where_all_say_what_their_models_cost() -> None:
+    house = House()
+    with pytest.raises(PriceMissing) as missing:
+        house.supervisor.limit("team", Limits(dollars=1))
+    assert (missing.value.agent, missing.value.account) == ("ana", "team")
+    assert house.account("team").limit is None
+
+
+def test_teams_and_agents_share_one_name_space() -> None:
+    house = House()
+    with pytest.raises(NameInvalid, match="an agent of the fleet has that name"):
+        house.supervisor.form_teams([Team("ana")])
+    with pytest.raises(NameInvalid, match="a team of the fleet has that name"):
+        house.supervisor.admit_all([Newcomer(AgentId("dan")), Newcomer(AgentId("team"))], 1)
+    assert len(house.supervisor.statuses()) == 3
