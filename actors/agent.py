@@ -22,10 +22,11 @@ from .channel import CONTROL
 from .control import Controlled
 from .description import unpacked
 from .reach import Watched
-from .reborn import Reborn, end_for_good
+from .reborn import end_for_good
 from .replaced import RETRY_PAUSE
 from .ties import Ties
 from .tool_server_link import RayToolServers, ToolServersDesk
+from .unopened import Unopened
 from .waits import WaitHolder
 
 __all__ = ("AgentActor",)
@@ -33,7 +34,7 @@ __all__ = ("AgentActor",)
 log = logging.getLogger(__name__)
 
 
-class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Reborn):
+class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Unopened):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.

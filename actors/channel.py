@@ -15,7 +15,7 @@ from ..runtime.errors import ChannelClosed, PeerUnreachable
 from ..runtime.host import AgentHost
 from .errors import translated
 
-__all__ = ("CONTROL", "MAIL", "NAMESPACE", "Find", "RayPost", "Receiver", "actor_name", "namespace")
+__all__ = ("CONTROL", "MAIL", "NAMESPACE", "Find", "Left", "RayPost", "Receiver", "actor_name", "namespace")
 
 NAMESPACE = "amrita-"
 """What Ray's namespace of a fleet begins with; the fleet's name follows."""
@@ -29,6 +29,9 @@ T = TypeVar("T")
 
 Find = Callable[[AgentId], Awaitable[AgentStatus]]
 """Gives an agent's row, or raises `AgentUnknown` with names like it."""
+
+Left = Callable[[AgentId, MessageId], Awaitable[Receipt | None]]
+"""Gives what became of a message to an agent that has no process."""
 
 
 def namespace(fleet: str) -> str:
@@ -79,10 +82,11 @@ class RayPost:
     trip to the head, and up to a minute while that is down.
     """
 
-    def __init__(self, namespace: str, find: Find) -> None:
-        """Know nobody yet; `find` is asked about those whom Ray does not know."""
+    def __init__(self, namespace: str, find: Find, left: Left) -> None:
+        """Know nobody yet; `find` and `left` are asked about those whom Ray does not know."""
         self._namespace = namespace
         self._find = find
+        self._left = left
         self._handles: dict[AgentId, type[Receiver]] = {}
         self._closed = False
 
@@ -101,14 +105,20 @@ class RayPost:
         return await self.ask(recipient, lambda handle: handle.deliver.remote(batch), patient=True)
 
     async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
-        """Ask the recipient's mailbox.
+        """Ask the recipient's mailbox, or, where it is dead, what is left of it.
 
         Raises:
             AgentUnknown: There is no such agent.
-            ChannelClosed: It has died.
+            ChannelClosed: This post office is closed.
             PeerUnreachable: It does not answer now.
+            JournalUnavailable: What is left cannot be read now.
         """
-        found = await self.ask(recipient, lambda handle: handle.receipt.remote(message))
+        try:
+            found = await self.ask(recipient, lambda handle: handle.receipt.remote(message))
+        except ChannelClosed:
+            if self._closed:
+                raise
+            return await self._left(recipient, message)
         return decode(found, Receipt) if found else None
 
     async def ask(self, agent: AgentId, call: Callable[[type[Receiver]], Awaitable[T]], *, patient: bool = False) -> T:

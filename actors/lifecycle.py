@@ -32,6 +32,7 @@ from .tool_servers import ToolServersActor
 
 __all__ = (
     "READY_PATIENCE",
+    "SPAWN_PATIENCE",
     "Actor",
     "Lasting",
     "create_agent",
@@ -49,6 +50,11 @@ log = logging.getLogger(__name__)
 
 READY_PATIENCE = 120.0
 """Seconds a new actor has to become ready: a worker process takes one, on a busy machine some more."""
+
+SPAWN_PATIENCE = 3 * READY_PATIENCE
+"""Seconds without news of a spawn after which nobody goes on with it. Between two births there are at most the making
+of an actor, `READY_PATIENCE`, and where that was not enough the end of those that live already; each of the others is
+up to a minute long while Ray's head is down."""
 
 CLOSE_PATIENCE = 2.0
 """Seconds an actor has to end by itself before it is killed."""

@@ -4,15 +4,18 @@ An agent's process loads this, and nothing of the Supervisor itself.
 """
 
 from abc import ABC, abstractmethod
+from math import inf
 from typing import NamedTuple, Protocol, cast
 
 import ray
 
 from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
-from ..protocols.ids import AgentId, Incarnation
+from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.limits import Limits
+from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
+from ..protocols.restarts import RestartPolicy
 from ..protocols.waits import WaitRefusal, WaitRequest
 from ..runtime.agent_channel import Seat
 from ..runtime.lease import is_latest
@@ -87,6 +90,8 @@ class Charter(NamedTuple):
         journal: The journal's actor; None: there is none.
         owner: Names this opening of the fleet; the processes that follow one that died have the same.
         service: The fleet outlives the process that began it.
+        restarts: How often an agent may be restarted.
+        spawn_patience: Seconds without news of a spawn after which, in a service, nobody goes on with it.
         bear: Brings to life whom agents spawn; None: the fleet's owner does, with whom its actors end.
     """
 
@@ -95,6 +100,8 @@ class Charter(NamedTuple):
     journal: type[JournalActor] | None
     owner: str
     service: bool
+    restarts: RestartPolicy
+    spawn_patience: float = inf
     bear: Bear | None = None
 
 
@@ -189,6 +196,11 @@ class AgentsDesk(ABC):
         """The actor that runs MCP servers on a node for a fleet that is a service."""
 
     @ray.method(concurrency_group=CONTROL)
+    @abstractmethod
+    async def receipt(self, agent: AgentId, message: MessageId) -> bytes:
+        """What became of a message to an agent that has no process: a `Receipt`, or no bytes at all."""
+
+    @ray.method(concurrency_group=CONTROL)
     async def peers(self, agent: AgentId) -> bytes:
         """The rows of all other agents."""
         return encode(tuple(row for row in self._supervisor.statuses() if row.agent != agent))
@@ -264,3 +276,13 @@ class RayLink:
             FleetError: The Supervisor cannot be reached.
         """
         return decode(await self._desk.ask(lambda desk: desk.find.remote(agent)), AgentStatus)
+
+    async def receipt(self, agent: AgentId, message: MessageId) -> Receipt | None:
+        """What became of a message to an agent that has no process; None where nobody knows.
+
+        Raises:
+            AgentUnknown: There is none of that name.
+            FleetError: The Supervisor, or the journal, cannot be reached.
+        """
+        found = await self._desk.ask(lambda desk: desk.receipt.remote(agent, message))
+        return decode(found, Receipt) if found else None

@@ -7,12 +7,13 @@ from anyio import to_thread
 
 from ..protocols.ids import SUPERVISOR
 from ..protocols.limits import Limits
+from ..protocols.restarts import RestartPolicy
 from ..runtime.errors import SystemUnavailable
 from ..runtime.supervision.policy import WatchPolicy
 from .attached import AttachedSystem
 from .births import bear
 from .journal import JournalPlace
-from .lifecycle import Actor, create_journal, create_supervisor, end_all, made, ready
+from .lifecycle import SPAWN_PATIENCE, Actor, create_journal, create_supervisor, end_all, made, ready
 from .link import Charter
 from .remains import spaces
 from .supervisor import SupervisorActor
@@ -29,6 +30,7 @@ class ServiceSystem(AttachedSystem):
         limit: Limits | None,
         address: str | None,
         journal: JournalPlace,
+        restarts: RestartPolicy,
         watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing is made before `open`.
@@ -38,11 +40,13 @@ class ServiceSystem(AttachedSystem):
             limit: The most that the fleet may spend; None: no limit.
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else the one that runs on this machine.
             journal: Where everything is written that another process needs to go on.
+            restarts: How often an agent may be restarted.
             watch: What is done about agents that hang or loop; None: the defaults.
         """
         super().__init__(fleet, address)
         self._limit = limit
         self._journal = journal
+        self._restarts = restarts
         self._watch = watch
 
     async def _obtain(self) -> tuple[str, type[SupervisorActor]]:
@@ -59,7 +63,8 @@ class ServiceSystem(AttachedSystem):
             journal = await made(partial(create_journal, self.fleet, self._journal, create=True, service=True))
             begun.append(journal)
             await ready(journal.begin.remote(), "journal")
-            charter = Charter(self.fleet, self._limit, journal, secrets.token_hex(8), service=True, bear=bear)
+            owner = secrets.token_hex(8)
+            charter = Charter(self.fleet, self._limit, journal, owner, True, self._restarts, SPAWN_PATIENCE, bear)  # noqa: FBT003
             supervisor = await made(partial(create_supervisor, charter, self._watch))
             begun.append(supervisor)
             await ready(supervisor.open.remote(True), "supervisor")  # noqa: FBT003  Ray's calls are positional

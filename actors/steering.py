@@ -67,7 +67,8 @@ class Steering:
     def _reach(self, fleet: str, way: Replaced[type[SupervisorActor]]) -> None:
         """Take hold of a fleet."""
         self._way = way
-        self.post = RayPost(namespace(fleet), RayLink(cast("Replaced[type[AgentsDesk]]", way)).find)
+        link = RayLink(cast("Replaced[type[AgentsDesk]]", way))
+        self.post = RayPost(namespace(fleet), link.find, link.receipt)
         self.approvals = RayApprovals(self.post, self._living)
         self.budgets = RayBudgets(self._ask_supervisor, partial(self._tell_pause, reason=None))
         self.control = partial(RayControl, self.post)

@@ -14,20 +14,22 @@ import ray
 from ..protocols.checkin import DEAD, AgentStatus, CheckIn, Directive, Settlement
 from ..protocols.codec import decode, encode
 from ..protocols.errors import FleetError
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, MessageId
+from ..protocols.mail import Receipt
 from ..protocols.spawning import SpawnRequest, StopRequest
 from ..runtime.agent_channel import Seat
 from ..runtime.clock import SystemClock
+from ..runtime.dead_letters import DeadLetterOffice
 from ..runtime.errors import PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.journal_errors import Fenced, JournalConflict, JournalUnavailable
 from ..runtime.notes import FIRST, NotePoster
-from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
 from ..runtime.supervision.ownership import check_owner
 from ..runtime.supervision.policy import WatchPolicy
 from ..runtime.supervision.replay import bury_all, perform
 from ..runtime.supervision.spawn_desk import SpawnDesk
+from ..runtime.supervision.spawn_watch import SpawnWatch
 from ..runtime.supervision.state import BEGINNING
 from ..runtime.supervision.succession import next_life
 from ..runtime.supervision.supervisor import Newcomer, Supervisor
@@ -45,6 +47,7 @@ from .spawn_orders import Ordered, SpawnOrders
 from .steering_desk import SteeringDesk
 from .tool_server_link import ToolServersDesk
 from .tool_servers import create_tool_servers
+from .unopened import RayBirths
 from .waits import RayAgents
 
 __all__ = ("SupervisorActor",)
@@ -62,6 +65,8 @@ class SupervisorActor(SteeringDesk, Reborn):
     _watchdog: Watchdog | None = None
     _watching: asyncio.Task[None] | None = None
     _log: JournaledCommands | None = None
+    _office: DeadLetterOffice | None = None
+    _spawns: SpawnWatch | None = None
     _watch: WaitWatch | None = None
     _children: SpawnDesk | None = None
 
@@ -92,6 +97,13 @@ class SupervisorActor(SteeringDesk, Reborn):
         if self._watch is None:
             raise self._starting()
         return self._watch.desk
+
+    @property
+    def _letters(self) -> DeadLetterOffice:
+        """Who knows of the mail of the dead; raises what `_supervisor` raises."""
+        if self._office is None or self._made is None:
+            raise self._starting()
+        return self._office
 
     def _starting(self) -> PeerUnreachable:
         return PeerUnreachable(agent=SUPERVISOR, reason=self._failed or "the fleet is being started")
@@ -128,20 +140,24 @@ class SupervisorActor(SteeringDesk, Reborn):
 
     async def _open(self, *, first: bool) -> None:
         clock = SystemClock()
-        commands = await self._commands(clock, first=first)
+        log = await self._fleet_log(first=first)
+        commands = None if log is None else JournaledCommands(await log.ledger(clock), clock)
         state = BEGINNING if commands is None else await commands.open()
         epoch = FIRST if commands is None else commands.epoch
         fleet, limit = self._charter.fleet, self._charter.limit
-        post = RayPost(namespace(fleet), self._row)
+        post = RayPost(namespace(fleet), self._row, self._left)
         self._notes = NotePoster(post, clock, epoch)
         made = Supervisor(fleet=fleet, limit=limit, now=clock.now, post=self._notes, log=commands, state=state)
         if commands is not None:
             commands.begin(partial(perform, made))
         if first:
-            made.begin(self._charter.owner, limit)
+            made.begin(self._charter.owner, limit, self._charter.restarts)
             bury_all(made, ENDED)
         self._post, self._log, self._watch = post, commands, WaitWatch(made, RayAgents(post), clock)
         self._children = SpawnDesk(made, self._written)
+        self._office = DeadLetterOffice(made, log, clock)
+        if self._charter.service:
+            self._spawns = SpawnWatch(made, RayBirths(fleet), clock, self._charter.spawn_patience)
         reach = RayReach(post, made.stop, service=self._charter.service)
         self._watchdog = Watchdog(made, reach, self._notes, clock, self._policy)
         self._made = made  # the last: with it, other groups answer
@@ -170,14 +186,14 @@ class SupervisorActor(SteeringDesk, Reborn):
         if self._watchdog is not None:
             self._watchdog.settled(settlement)
 
-    async def _commands(self, clock: Clock, *, first: bool) -> JournaledCommands | None:
-        """What the journal keeps of the Supervisors before, if there is a journal."""
+    async def _fleet_log(self, *, first: bool) -> FleetLog | None:
+        """The fleet's streams, which are this owner's; None: there is no journal."""
         if self._charter.journal is None:
             return None
         log = FleetLog(RayJournal(self._charter.journal, self._charter.fleet), self._charter.fleet)
         if not first:
             await check_owner(log, self._charter.owner)
-        return JournaledCommands(await log.ledger(clock), clock)
+        return log
 
     async def _written(self) -> None:
         try:
@@ -195,6 +211,10 @@ class SupervisorActor(SteeringDesk, Reborn):
             await self._children.aclose()
         if self._watch is not None:
             await self._watch.aclose()
+        if self._office is not None:
+            await self._office.aclose()
+        if self._spawns is not None:
+            await self._spawns.aclose()
         if self._made is not None:
             await self._notes.aclose()
         if self._log is not None:
@@ -208,6 +228,10 @@ class SupervisorActor(SteeringDesk, Reborn):
     @ray.method(concurrency_group=CONTROL)
     async def admit(self, newcomers: list[Newcomer], pid: int) -> list[Incarnation]:
         """Take in agents, all or none; `pid` is the process that asks. Gives the numbers of their lives."""
+        try:
+            await self._letters.close(newcomer.agent for newcomer in newcomers)
+        except Fenced as error:  # another process has the fleet, and this agent lives there
+            give_way(str(error))
         lives = self._supervisor.admit_all(newcomers, pid)
         await self._written()
         return list(lives)
@@ -278,5 +302,14 @@ class SupervisorActor(SteeringDesk, Reborn):
         """The actor that runs MCP servers on a node; see `AgentsDesk`."""
         return await asyncio.to_thread(create_tool_servers, self._charter.fleet, node, service=True)
 
+    @ray.method(concurrency_group=CONTROL)
+    async def receipt(self, agent: AgentId, message: MessageId) -> bytes:
+        """What became of a message to an agent that has no process; see `AgentsDesk`."""
+        found = await self._left(agent, message)
+        return b"" if found is None else encode(found)
+
     async def _row(self, agent: AgentId) -> AgentStatus:
         return self._supervisor.find(agent)
+
+    async def _left(self, agent: AgentId, message: MessageId) -> Receipt | None:
+        return await self._letters.receipt(agent, message)

@@ -16,12 +16,14 @@ from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
 from ..protocols.limits import Limits
 from ..protocols.outcome import Ending, Outcome
+from ..protocols.restarts import RestartPolicy
 from ..runtime.errors import ChannelClosed, FleetClosed, NameTaken, SystemUnavailable
 from ..runtime.host import Seat
 from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.life_end import CLOSED
 from ..runtime.ports import Journal
 from ..runtime.supervision.policy import WatchPolicy
+from ..runtime.supervision.restart import USUAL
 from ..runtime.supervision.wording import UNSPAWNED
 from ..runtime.system import SpawnOrder
 from .agent import AgentActor
@@ -61,6 +63,7 @@ class RaySystem(Spawning):
         limit: Limits | None,
         address: str | None,
         journal: JournalPlace | None = None,
+        restarts: RestartPolicy = USUAL,
         watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing runs before `open`.
@@ -71,12 +74,13 @@ class RaySystem(Spawning):
             address: Ray's, `host:port`; None: the one that `RAY_ADDRESS` names, else a new cluster on this machine.
             journal: Where everything is written that another process needs to go on. With it, agents whose process dies
                 are restarted, and so are the Supervisor and the journal's actor. None: nowhere, and nothing is.
+            restarts: How often an agent may be restarted.
             watch: What is done about agents that hang or loop; None: the defaults.
         """
         self.fleet = fleet
         self._address = choose(address, LOCAL)
         self._journal = None if journal is None else kept_journal(fleet, journal)
-        self._desk = kept_supervisor(fleet, limit, self._journal, watch)
+        self._desk = kept_supervisor(fleet, limit, self._journal, restarts, watch)
         # Handles that keep the actors alive: Ray ends an actor with its creator's last one.
         self._actors: dict[Seat, type[AgentActor]] = {}
         self._orders: dict[AgentId, SpawnOrder] = {}
@@ -312,23 +316,28 @@ def kept_journal(fleet: str, place: JournalPlace) -> Kept[type[JournalActor]]:
 
 
 def kept_supervisor(
-    fleet: str, limit: Limits | None, journal: Kept[type[JournalActor]] | None, watch: WatchPolicy | None
+    fleet: str,
+    limit: Limits | None,
+    journal: Kept[type[JournalActor]] | None,
+    restarts: RestartPolicy,
+    watch: WatchPolicy | None,
 ) -> Kept[type[SupervisorActor]]:
     """A fleet's Supervisor."""
     owner = secrets.token_hex(8)
 
     def create(_: bool) -> type[SupervisorActor]:  # noqa: FBT001
         there = None if journal is None else journal.way.handle
-        return create_supervisor(Charter(fleet, limit, there, owner, service=False), watch)
+        return create_supervisor(Charter(fleet, limit, there, owner, service=False, restarts=restarts), watch)
 
     return Kept(SUPERVISOR, fleet, create, lambda actor, first: actor.open.remote(first))
 
 
-def open_system(
+def open_system(  # noqa: PLR0913  what a fleet is told once
     fleet: str,
     limit: Limits | None,
     address: str | None,
     journal: Journal | str | Path | None = None,
+    restarts: RestartPolicy | None = None,
     watch: WatchPolicy | None = None,
     *,
     service: bool = False,
@@ -343,12 +352,13 @@ def open_system(
         reason = "its journal is in a process of its own, so give a path or a URL, not an object."
         raise SystemUnavailable(system="ray", reason=reason)
     place = None if journal is None else journal_place(journal)
+    policy = restarts or USUAL
     if not service:
-        return RaySystem(fleet, limit, address, place, watch)
+        return RaySystem(fleet, limit, address, place, policy, watch)
     if place is None:
         reason = "a service outlives processes, its Supervisor's as well, so it needs a journal: give a path or a URL."
         raise SystemUnavailable(system="ray", reason=reason)
-    return ServiceSystem(fleet, limit, address, place, watch)
+    return ServiceSystem(fleet, limit, address, place, policy, watch)
 
 
 def attach_system(fleet: str | None, address: str | None) -> AttachedSystem:

@@ -68,7 +68,7 @@ class Ties(NamedTuple):
         """The ports of an agent's host, in this process; `kinds` are the descriptions that it may spawn."""
         link = RayLink(self.supervisor)
         log = None if self.journal is None else FleetLog(RayJournal(self.journal, self.fleet), self.fleet)
-        post = RayPost(namespace(self.fleet), link.find)
+        post = RayPost(namespace(self.fleet), link.find, link.receipt)
         leased, children = self.journal is not None, RayChildren(self.supervisor, kinds)
         return Surroundings(link, post, SystemClock(), log, give_way, leased=leased, children=children)
 

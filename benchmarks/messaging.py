@@ -28,8 +28,8 @@ from amrita_fleet.actors.channel import MAIL, RayPost, actor_name, namespace
 from amrita_fleet.actors.journal import JournalActor, RayJournal, journal_place
 from amrita_fleet.actors.lifecycle import create_journal
 from amrita_fleet.protocols.checkin import AgentStatus
-from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
-from amrita_fleet.protocols.mail import ReceiptState
+from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
+from amrita_fleet.protocols.mail import Receipt, ReceiptState
 from amrita_fleet.runtime.clock import SystemClock
 from amrita_fleet.runtime.config import MailConfig
 from amrita_fleet.runtime.errors import AgentUnknown
@@ -128,7 +128,7 @@ class Caller:
     async def ours(self, senders: int, seconds: float, receiver: AgentId) -> Pace:
         """Send messages."""
         self._sender = self._sender or Sender(
-            AgentId("sender"), Incarnation(1), RayPost(NAMESPACE, nobody), SystemClock()
+            AgentId("sender"), Incarnation(1), RayPost(NAMESPACE, nobody, nothing), SystemClock()
         )
         return await crowd(senders, seconds, partial(send, self._sender, receiver))
 
@@ -144,6 +144,11 @@ class Caller:
 
 async def nobody(agent: AgentId) -> AgentStatus:
     """The row of an agent that Ray does not know."""
+    raise AgentUnknown(name=agent)
+
+
+async def nothing(agent: AgentId, _: MessageId) -> Receipt | None:
+    """What is left of the mail of an agent that Ray does not know."""
     raise AgentUnknown(name=agent)
 
 

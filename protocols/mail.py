@@ -8,7 +8,17 @@ from typing import NamedTuple
 
 from .ids import AgentId, Incarnation, MessageId, RunId
 
-__all__ = ("BODY_LIMIT", "HOPS_LIMIT", "Envelope", "Kind", "Receipt", "ReceiptState", "Refusal", "Verdict")
+__all__ = (
+    "BODY_LIMIT",
+    "HOPS_LIMIT",
+    "DeadLetter",
+    "Envelope",
+    "Kind",
+    "Receipt",
+    "ReceiptState",
+    "Refusal",
+    "Verdict",
+)
 
 BODY_LIMIT = 64 * 1024
 """Bytes of UTF-8 one body may have."""
@@ -63,7 +73,11 @@ ENVELOPE_CHARGE = 200
 
 
 class Refusal(StrEnum):
-    """Why a message was not accepted. Only `FULL` may be tried again."""
+    """Why a message was not accepted, or, once accepted, never read. Only `FULL` may be tried again.
+
+    `DIED` and `LOST` are of accepted ones: the recipient died for good before it read them, or, in a fleet without a
+    journal, with whatever it had read of them.
+    """
 
     FULL = "full"
     EXPIRED = "expired"
@@ -74,6 +88,8 @@ class Refusal(StrEnum):
     LIMIT = "limit"
     UNKNOWN = "unknown"
     FENCED = "fenced"
+    DIED = "died"
+    LOST = "lost"
 
 
 Verdict = Refusal | None
@@ -99,7 +115,8 @@ class Receipt(NamedTuple):
         state: What became of it so far.
         refusal: Why it was refused, or why an accepted one was never consumed.
         run: The run that consumed it.
-        step: The Step, counted over the agent's life, at whose beginning it was consumed.
+        step: The Step, counted over the agent's life, at whose beginning it was consumed; None also where only the
+            records of a dead agent are left to say so.
     """
 
     id: MessageId
@@ -108,3 +125,16 @@ class Receipt(NamedTuple):
     refusal: Refusal | None = None
     run: RunId | None = None
     step: int | None = None
+
+    @property
+    def final(self) -> bool:
+        """Nothing more will become of the message."""
+        return self.state not in {ReceiptState.PENDING, ReceiptState.ACCEPTED}
+
+
+class DeadLetter(NamedTuple):
+    """A message that was accepted and that nobody will read; `refusal` says why."""
+
+    id: MessageId
+    sender: AgentId
+    refusal: Refusal

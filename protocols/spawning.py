@@ -6,6 +6,7 @@ from typing import TypeAlias
 
 from .ids import AgentId, Incarnation
 from .limits import Limits
+from .restarts import Restart
 
 __all__ = (
     "Allowance",
@@ -50,6 +51,7 @@ class SpawnRequest:
         allowance: What the child may spawn; None: nobody.
         priced: Each of its presets says what its model costs.
         unbounded: A provider of its may bill any number of tokens more than it is granted.
+        restart: Whether another life of the child may follow a death.
     """
 
     agent: AgentId
@@ -61,6 +63,7 @@ class SpawnRequest:
     allowance: Allowance | None = None
     priced: bool = False
     unbounded: bool = False
+    restart: Restart = "permanent"
 
 
 class SpawnCause(StrEnum):

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, cast, overloa
 from ..protocols.errors import PresetInvalid
 from ..protocols.limits import Limits, limit_of
 from ..protocols.presets import ModelConfig, ModelPreset, Strict, ThinkingConfig
+from ..protocols.restarts import Restart
 from ..protocols.secret import Secret
 from ..protocols.spawning import Allowance
 from .agent_fields import check_tool_names, of, output_of, sequence_of, tool_of
@@ -39,11 +40,19 @@ SEQUENCES: Mapping[str, tuple[type, ...]] = MappingProxyType(
 )
 """Fields of an agent that have any number of values, and what each is."""
 
-CHOICES = MappingProxyType({"plan": ("never", "auto", "always"), "memory": ("agent", "run")})
+CHOICES = MappingProxyType(
+    {"plan": ("never", "auto", "always"), "memory": ("agent", "run"), "restart": ("permanent", "temporary")}
+)
 """Fields of an agent that have one of a few values."""
 
 ELSEWHERE = "it belongs to the model: use preset=ModelPreset(...), where every protocol can be named."
 """What is said to who gives an agent a field of its preset."""
+
+NO_TRANSIENT = (
+    "Agent.restart must be 'permanent' or 'temporary', not 'transient': no agent ends by itself, so each death is "
+    "abnormal, and a transient one would be permanent."
+)
+"""What is said to who knows the third of OTP's words."""
 
 KINDS = MappingProxyType(
     {"preset": ModelPreset, "instructions": str, "config": AmritaConfig, "strategy": str, "description": str}
@@ -124,6 +133,8 @@ class Agent(Strict):
         strategy: Import path, as `module:name`, of an object that decides in the core's place; empty: none.
         spawns: What it may spawn, by the tool `spawn_agent`; None: nobody, and it has no such tool.
         description: What it is for, as agents read it that may spawn it; empty: the beginning of its instructions.
+        restart: Whether another life follows when its process dies, in a fleet that has a journal: `"permanent"`, as
+            often as the fleet's `RestartPolicy` allows; `"temporary"`: none.
     """
 
     hints = MappingProxyType(dict.fromkeys(("protocol", "model", "base_url", "api_key"), ELSEWHERE))
@@ -143,6 +154,7 @@ class Agent(Strict):
     strategy: str = ""
     spawns: SpawnPolicy | None = None
     description: str = ""
+    restart: Restart = "permanent"
 
     def __post_init__(self) -> None:
         """Take values in the forms in which people have them, and refuse those that cannot work.
@@ -155,6 +167,8 @@ class Agent(Strict):
             self._set("config", of(AmritaConfig, "config", self.config))
         for name, kind in KINDS.items():
             self._need(name, f"of type {kind.__name__}", fits=isinstance(getattr(self, name), kind))
+        if cast("object", self.restart) == "transient":
+            raise PresetInvalid(field="restart", reason=NO_TRANSIENT)
         for name, choices in CHOICES.items():
             self._need(name, " or ".join(map(repr, choices)), fits=getattr(self, name) in choices)
         self._need("spawns", "a SpawnPolicy, or None", fits=isinstance(cast("object", self.spawns), SpawnPolicy | None))
@@ -193,7 +207,7 @@ class Agent(Strict):
     def offer(self) -> KindOffer:
         """What is said of it to those who may spawn it."""
         about = self.description or shorten(self.instructions, ABOUT, placeholder="...")
-        return KindOffer(about, self.limit, self.allowance, self.priced, self.unbounded)
+        return KindOffer(about, self.limit, self.allowance, self.priced, self.unbounded, self.restart)
 
     @property
     def priced(self) -> bool:
@@ -269,6 +283,7 @@ class AgentOptions(TypedDict, total=False):
     strategy: str
     spawns: SpawnPolicy | None
     description: str
+    restart: Restart
 
 
 @overload

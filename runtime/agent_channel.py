@@ -14,7 +14,7 @@ from .sender import Sender
 
 __all__ = ("AgentChannel", "Seat")
 
-KEPT_RECIPIENTS = 4096
+KEPT_RECEIPTS = 4096
 """Sent messages whose receipt can still be asked for."""
 
 Tell: TypeAlias = Callable[[NoticeType, str, str, dict[str, str]], None]
@@ -39,7 +39,7 @@ class AgentChannel:
         self._sender = sender
         self._post = post
         self._link = link
-        self._recipients: dict[MessageId, AgentId] = {}
+        self._receipts: dict[MessageId, Receipt] = {}
 
     @property
     def outgoing(self) -> int:
@@ -57,9 +57,9 @@ class AgentChannel:
     ) -> Receipt:
         """Send one message and wait until it is accepted or refused; watchers see which. `hops`: answers to answers."""
         receipt = await self._sender.send(recipient, body, reply_to=reply_to, message=message, kind=kind, hops=hops)
-        self._recipients[receipt.id] = recipient
-        if len(self._recipients) > KEPT_RECIPIENTS:
-            del self._recipients[next(iter(self._recipients))]
+        self._receipts[receipt.id] = receipt
+        if len(self._receipts) > KEPT_RECEIPTS:
+            del self._receipts[next(iter(self._receipts))]
         accepted = receipt.state is ReceiptState.ACCEPTED
         how = "sent" if accepted else receipt.state.value
         data = {
@@ -73,8 +73,8 @@ class AgentChannel:
 
     async def receipt(self, message: MessageId) -> Receipt | None:
         """What became of a message sent from here."""
-        recipient = self._recipients.get(message)
-        return None if recipient is None else await self._post.receipt(recipient, message)
+        known = self._receipts.get(message)
+        return known if known is None or known.final else await self._post.receipt(known.recipient, message)
 
     async def peers(self) -> tuple[AgentStatus, ...]:
         """The other agents of the fleet."""

@@ -10,6 +10,7 @@ from typing import Literal, NoReturn, Self, cast
 
 from ..protocols.ids import AgentId
 from ..protocols.limits import Limits, limit_of
+from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .closing import DRAIN_GRACE, Closing, patiently
 from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
@@ -54,6 +55,7 @@ class Fleet(Helm):
         address: str | None = None,
         journal: Journal | str | Path | None = None,
         service: bool = False,
+        restarts: RestartPolicy | None = None,
         watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing runs before the fleet is entered.
@@ -69,19 +71,23 @@ class Fleet(Helm):
                 accounts, and agents that are spawned under their names go on where they were.
             service: The fleet outlives this process: it runs on a Ray that runs already, `end` ends it, and any process
                 can attach to it. It needs a journal.
+            restarts: How often an agent whose process died may be restarted; None: 3 times in 60 seconds.
             watch: What is done about agents that hang, loop or write in circles; None: the defaults.
 
         Raises:
-            ArgumentInvalid: The name, the address, or the policy of the watch is none.
+            ArgumentInvalid: The name, the address, or a policy is none.
             JournalInvalid: The journal is none.
             PresetInvalid: A limit is none.
             SystemUnavailable: There is no such system, or it can be no service.
         """
         check_names(name, address)
+        if restarts is not None:
+            check_kind("restarts", restarts, RestartPolicy)
         if watch is not None:
             check_kind("watch", watch, WatchPolicy)
         name = name or f"fleet-{secrets.token_hex(3)}"
-        made = load_system(system, name, plain_limit(limit), address, journal, service=service, watch=watch)
+        limits = plain_limit(limit)
+        made = load_system(system, name, limits, address, journal, service=service, restarts=restarts, watch=watch)
         super().__init__(name, made)
         self._owned = not service
         self._teams = teams_of(teams)

@@ -216,13 +216,19 @@ class Helm:
     async def receipt(self, receipt: Receipt) -> Receipt:
         """What became of a message since `receipt` was given; the same where the recipient no longer remembers it.
 
+        Of a recipient that is dead, its records in the journal say it: `ACCEPTED` means that the message waits for the
+        agent to be spawned again, `DEAD` that nobody will read it. Without a journal a message was lost with the
+        process, unless it is known to have been read.
+
         Raises:
             AgentUnknown: There is no such agent.
             ArgumentInvalid: This is no receipt.
-            ChannelClosed: It is dead, and nobody knows any more.
             PeerUnreachable: It does not answer now.
+            JournalUnavailable: It is dead, and its records cannot be read now.
         """
         check_kind("receipt", receipt, Receipt)
+        if receipt.final:
+            return receipt
         found = await self._system.post.receipt(receipt.recipient, MessageId(receipt.id))
         return receipt if found is None else found
 

@@ -3,15 +3,24 @@
 from collections.abc import Callable, Generator
 from contextlib import contextmanager
 from threading import Lock
+from typing import NamedTuple
 
 from ..protocols.codec import decode_batch, encode_verdicts
 from ..protocols.ids import AgentId, MessageId, RunId
 from ..protocols.mail import Envelope, Receipt, Refusal, Verdict
 from .config import MailConfig
-from .mail.mailbox import Mailbox
+from .mail.mailbox import Mailbox, Turned
 from .ports import Clock
 
-__all__ = ("Inbox",)
+__all__ = ("Inbox", "Judged")
+
+
+class Judged(NamedTuple):
+    """What came of a batch: the verdicts, what was not there before, and what was not turned away before."""
+
+    verdicts: tuple[Verdict, ...]
+    fresh: tuple[Envelope, ...]
+    turned: tuple[Turned, ...]
 
 
 class Inbox:
@@ -30,19 +39,18 @@ class Inbox:
         Raises:
             ProtocolError: The bytes are no batch; nothing was taken.
         """
-        verdicts, fresh = self.accept(decode_batch(batch))
-        answer = encode_verdicts(verdicts)
-        if fresh:
+        judged = self.accept(decode_batch(batch))
+        answer = encode_verdicts(judged.verdicts)
+        if judged.fresh:
             self._wake()  # last of all: who is woken takes turns with this thread from now on
         return answer
 
-    def accept(self, batch: tuple[Envelope, ...]) -> tuple[tuple[Verdict, ...], tuple[Envelope, ...]]:
-        """Judge a batch, and wake nobody; gives the verdicts, and what was not there before."""
+    def accept(self, batch: tuple[Envelope, ...]) -> Judged:
+        """Judge a batch, and wake nobody."""
         with self._lock:
             mailbox = self._mailbox
-            before = mailbox.accepted
             verdicts = mailbox.accept(batch, self._clock.now())
-            return verdicts, mailbox.newest(mailbox.accepted - before)
+            return Judged(verdicts, mailbox.fresh, mailbox.turned)
 
     def wake(self) -> None:
         """Have the agent look at its mail."""

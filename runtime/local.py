@@ -12,12 +12,14 @@ from ..protocols.ids import USER, AgentId, Incarnation, RunId
 from ..protocols.limits import Limits
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
+from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .approvals import ApprovalPort
 from .budgets import BudgetPort
 from .clock import SystemClock
 from .config import adopt_config
 from .control import Controls
+from .dead_letters import DeadLetterOffice
 from .draining import Drain
 from .errors import FleetClosed
 from .host import AgentHost, Seat, Surroundings
@@ -34,6 +36,7 @@ from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
 from .supervision.policy import WatchPolicy
 from .supervision.replay import bury_all, perform
+from .supervision.restart import USUAL
 from .supervision.state import BEGINNING
 from .supervision.supervisor import Supervisor
 from .supervision.wait_watch import WaitWatch
@@ -66,7 +69,7 @@ class LocalSystem:
     control: Controls
     drain: Drain
 
-    def __init__(
+    def __init__(  # noqa: PLR0913  what a fleet is told once
         self,
         fleet: str,
         limit: Limits | None,
@@ -74,6 +77,7 @@ class LocalSystem:
         journal: Journal | None = None,
         *,
         owns_journal: bool = False,
+        restarts: RestartPolicy = USUAL,
         watch: WatchPolicy | None = None,
     ) -> None:
         """Nothing runs before `open`.
@@ -84,10 +88,12 @@ class LocalSystem:
             clock: Time; None: the machine's.
             journal: Where everything is written that another process needs to go on; None: nowhere.
             owns_journal: It is closed with the system.
+            restarts: How often an agent may be restarted.
             watch: What is done about agents that hang or loop; None: the defaults.
         """
         self.fleet = fleet
         self._limit = limit
+        self._restarts = restarts
         self._clock = clock or SystemClock()
         self._log = None if journal is None else FleetLog(journal, fleet)
         self._owned = journal if owns_journal else None
@@ -128,8 +134,9 @@ class LocalSystem:
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
         if self._commands is not None:
             self._commands.begin(partial(perform, self._supervisor))
-            self._supervisor.begin(secrets.token_hex(8), self._limit)
-            bury_all(self._supervisor, ENDED)
+        self._supervisor.begin(secrets.token_hex(8), self._limit, self._restarts)
+        bury_all(self._supervisor, ENDED)
+        self._post.office = self._office = DeadLetterOffice(self._supervisor, self._log, clock)
         self._watch = WaitWatch(self._supervisor, LocalAgents(self._hosts), clock)
         self._lives = LocalSuccession(
             self._supervisor,
@@ -162,6 +169,7 @@ class LocalSystem:
             self._watching.cancel()
             await asyncio.gather(self._watching, return_exceptions=True)
         await self._watch.aclose()
+        await self._office.aclose()
         hosts = tuple(self._hosts.values())
         self._hosts.clear()
         ended = await asyncio.gather(*(host.close() for host in hosts), return_exceptions=True)
@@ -191,6 +199,8 @@ class LocalSystem:
         """
         orders = with_children(orders, self._supervisor.statuses())
         newcomers = [order.newcomer for order in orders]
+        with one_owner(self.fleet):
+            await self._office.close(order.name for order in orders)
         lives = self._supervisor.admit_all(newcomers, os.getpid())
         names = {order.name for order in orders}
         self._post.coming |= names
@@ -354,6 +364,7 @@ def open_system(
     limit: Limits | None,
     _address: str | None = None,
     journal: Journal | str | Path | None = None,
+    restarts: RestartPolicy | None = None,
     watch: WatchPolicy | None = None,
 ) -> LocalSystem:
     """A system for `load_system("local")`. A journal that it opens itself it closes too.
@@ -361,6 +372,8 @@ def open_system(
     Raises:
         JournalInvalid: The journal's URL is none.
     """
+    policy = restarts or USUAL
     if isinstance(journal, str | Path):
-        return LocalSystem(fleet, limit, journal=open_journal(journal), owns_journal=True, watch=watch)
-    return LocalSystem(fleet, limit, journal=journal, watch=watch)
+        owned = open_journal(journal)
+        return LocalSystem(fleet, limit, journal=owned, owns_journal=True, restarts=policy, watch=watch)
+    return LocalSystem(fleet, limit, journal=journal, restarts=policy, watch=watch)

@@ -11,6 +11,7 @@ from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.waits import Standing, WaitRefusal, WaitRequest
 from .control import AgentControl
+from .dead_letters import DeadLetterOffice
 from .draining import undrained, undrained_report
 from .errors import ChannelClosed, PeerUnreachable
 from .host import AgentHost
@@ -82,7 +83,10 @@ class LocalPost:
 
     Attributes:
         coming: Agents that are being spawned.
+        office: Knows of the mail of those that have no host.
     """
+
+    office: DeadLetterOffice
 
     def __init__(self, hosts: dict[AgentId, AgentHost], supervisor: Supervisor) -> None:
         """Share the system's table of hosts."""
@@ -105,12 +109,14 @@ class LocalPost:
         return await self.host(recipient).deliver(batch)
 
     async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
-        """Ask the recipient's mailbox.
+        """Ask the recipient's mailbox, or, where it has none now, what is written of it.
 
         Raises:
             AgentUnknown: There is no such agent.
+            JournalUnavailable: The journal cannot be reached.
         """
-        return self.host(recipient).receipt(message)
+        host = self._hosts.get(recipient)
+        return await self.office.receipt(recipient, message) if host is None else host.receipt(message)
 
     def host(self, agent: AgentId) -> AgentHost:
         """The host of an agent.

@@ -1,4 +1,6 @@
-"""Records what a mailbox accepts before its sender is told, so that nothing accepted is lost with a process.
+"""Records what a mailbox accepts or turns away before its sender is told: then that is so in every later life.
+
+Nothing accepted is lost with a process, and no late copy of what was turned away is taken in by the next one.
 
 What leaves the mailbox is recorded in the agent's own stream; here it is written along with the next batch, so that
 neither has to keep it for ever. Bytes of a record: one that says what it is, then what is in it.
@@ -11,21 +13,21 @@ from ..protocols.codec import decode, decode_batch, encode, encode_batch, encode
 from ..protocols.errors import DecodeError, FleetError
 from ..protocols.ids import MessageId
 from ..protocols.mail import Envelope, Receipt, ReceiptState, Verdict
-from .inbox import Inbox
+from .inbox import Inbox, Judged
 from .journal.stream_writer import StreamWriter
 from .journal_errors import JournalUnavailable, RecordInvalid
-from .mail.mailbox import Mailbox, MailboxState
+from .mail.mailbox import Mailbox, MailboxState, Turned
 from .ports import Record
 from .records import Lost, Taken
 from .whole import GivenUp, WholeWork
 
-__all__ = ("SNAPSHOT_RECORDS", "MailLog")
+__all__ = ("SNAPSHOT_RECORDS", "MailLog", "restore")
 
 SNAPSHOT_RECORDS = 256
 """Records after which a snapshot is written."""
 
-ACCEPTED, TAKEN, LOST, WHOLE = b"a", b"t", b"l", b"w"
-"""What a record is: messages accepted, messages consumed, dead letters, the whole mailbox."""
+ACCEPTED, TURNED, TAKEN, LOST, WHOLE = b"a", b"r", b"t", b"l", b"w"
+"""What a record is: messages accepted, turned away, consumed, dead letters, the whole mailbox."""
 
 
 class MailLog:
@@ -97,25 +99,27 @@ class MailLog:
         async with self._turn:
             if self._failed is not None:
                 raise self._failed
-            verdicts, fresh = self._inbox.accept(envelopes)
-            if fresh:
+            judged = self._inbox.accept(envelopes)
+            if judged.fresh or judged.turned:
                 try:
-                    await self._write(ACCEPTED + encode_batch(fresh))
+                    await self._write(judged)
                 except BaseException as error:
                     self._failed = error if isinstance(error, FleetError) else self._unknown(error)
                     raise
-        if fresh:
+        if judged.fresh:
             self._inbox.wake()
-        return verdicts
+        return judged.verdicts
 
     def _unknown(self, error: BaseException) -> JournalUnavailable:
         return JournalUnavailable(where=f"of {self._writer.stream}", reason=f"{type(error).__name__} {error}".rstrip())
 
-    async def _write(self, accepted: bytes) -> None:
+    async def _write(self, judged: Judged) -> None:
         ended = tuple(self._unwritten.values())
         taken = tuple(one for one in ended if isinstance(one, Taken))
         lost = tuple(one for one in ended if isinstance(one, Lost))
-        records = (accepted, *([TAKEN + encode(taken)] if taken else ()), *([LOST + encode(lost)] if lost else ()))
+        records = [ACCEPTED + encode_batch(judged.fresh)] if judged.fresh else []
+        parts = ((TURNED, judged.turned), (TAKEN, taken), (LOST, lost))
+        records += [kind + encode(part) for kind, part in parts if part]
         await self._writer.write(*records)
         self._records += len(records)
         if self._records >= SNAPSHOT_RECORDS:
@@ -137,6 +141,9 @@ def restore(mailbox: Mailbox, record: Record) -> None:
     if kind == ACCEPTED:
         for envelope in decode_batch(data):
             mailbox.restore_accepted(envelope)
+    elif kind == TURNED:
+        for turned in decode(data, tuple[Turned, ...]):
+            mailbox.restore_turned(turned)
     elif kind == TAKEN:
         for taken in decode(data, tuple[Taken, ...]):
             end(mailbox, taken)

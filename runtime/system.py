@@ -11,6 +11,7 @@ from ..protocols.ids import AgentId, Incarnation, RunId
 from ..protocols.limits import Limits
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
+from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .approvals import ApprovalPort
 from .budgets import BudgetPort
@@ -69,8 +70,8 @@ class SpawnOrder:
     def newcomer(self) -> Newcomer:
         """What is asked of the Supervisor for it."""
         agent = self.agent
-        bills = agent.priced, agent.unbounded
-        return Newcomer(self.name, self.parent, self.limit, self.team, *bills, agent.allowance, self.again)
+        rest = agent.priced, agent.unbounded, agent.allowance, self.again, agent.restart
+        return Newcomer(self.name, self.parent, self.limit, self.team, *rest)
 
 
 def with_children(orders: tuple[SpawnOrder, ...], rows: Iterable[AgentStatus]) -> tuple[SpawnOrder, ...]:
@@ -269,11 +270,13 @@ def load_system(  # noqa: PLR0913  what a fleet can be told apart by
     journal: Journal | str | Path | None = None,
     *,
     service: bool = False,
+    restarts: RestartPolicy | None = None,
     watch: WatchPolicy | None = None,
 ) -> System:
     """Make a system by its name, loading its module only now, as anyio loads its back ends.
 
-    With `service` the fleet outlives this process. `watch`: what is done about agents that hang or loop.
+    With `service` the fleet outlives this process. `restarts`: how often an agent may be restarted; `watch`: what is
+    done about agents that hang or loop; None: as usual.
 
     Raises:
         SystemUnavailable: There is no such system, it can be no service, or it cannot have this journal.
@@ -287,8 +290,8 @@ def load_system(  # noqa: PLR0913  what a fleet can be told apart by
         raise SystemUnavailable(system=kind, reason="its fleet lives in this process and cannot outlive it.")
     module = import_module(SYSTEMS[kind])
     if service:
-        return cast("System", module.open_system(fleet, limit, address, journal, watch, service=True))
-    return cast("System", module.open_system(fleet, limit, address, journal, watch))
+        return cast("System", module.open_system(fleet, limit, address, journal, restarts, watch, service=True))
+    return cast("System", module.open_system(fleet, limit, address, journal, restarts, watch))
 
 
 def join_system(fleet: str, address: str | None) -> System:

@@ -18,11 +18,28 @@ class FleetLog:
 
     def agent(self, name: AgentId, incarnation: Incarnation, clock: Clock) -> StreamWriter:
         """What happens to an agent."""
-        return StreamWriter(self.journal, f"{self.fleet}/agent/{name}", incarnation, clock)
+        return StreamWriter(self.journal, self.agent_stream(name), incarnation, clock)
 
     def mail(self, name: AgentId, incarnation: Incarnation, clock: Clock) -> StreamWriter:
         """What its mailbox accepts."""
-        return StreamWriter(self.journal, f"{self.fleet}/mail/{name}", incarnation, clock)
+        return StreamWriter(self.journal, self.mail_stream(name), incarnation, clock)
+
+    def agent_stream(self, name: AgentId) -> str:
+        """The name of the stream of what happens to an agent."""
+        return f"{self.fleet}/agent/{name}"
+
+    def mail_stream(self, name: AgentId) -> str:
+        """The name of the stream of what an agent's mailbox accepts."""
+        return f"{self.fleet}/mail/{name}"
+
+    async def left(self, name: AgentId) -> tuple[tuple[Record, ...], tuple[Record, ...]]:
+        """What is there of an agent, and of its mailbox, from their newest snapshots on; nothing is claimed.
+
+        Raises:
+            JournalUnavailable: The journal cannot be reached.
+        """
+        lives = await self.journal.read(self.agent_stream(name))
+        return newest(lives), newest(await self.journal.read(self.mail_stream(name)))
 
     async def accounts(self) -> tuple[Record, ...]:
         """What is there of what the Supervisor was asked, and nothing is claimed.
@@ -43,3 +60,9 @@ class FleetLog:
     @property
     def _ledger(self) -> str:
         return f"{self.fleet}/ledger"
+
+
+def newest(records: tuple[Record, ...]) -> tuple[Record, ...]:
+    """The newest snapshot, if there is one, and all after it."""
+    snapshots = [place for place, record in enumerate(records) if record.snapshot]
+    return records[snapshots[-1] :] if snapshots else records

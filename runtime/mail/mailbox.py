@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import islice
-from typing import NamedTuple
+from typing import NamedTuple, Self
 
 from ...protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from ...protocols.mail import (
@@ -19,7 +19,7 @@ from ...protocols.mail import (
 )
 from .refusal import refusal_of
 
-__all__ = ("FATES", "SENDERS", "Mailbox", "MailboxState", "Place")
+__all__ = ("FATES", "SENDERS", "Mailbox", "MailboxState", "Place", "Turned")
 
 FATES = 4096
 """Messages whose end is remembered, the last ones."""
@@ -30,6 +30,9 @@ SENDERS = 16_384
 
 NOWHERE = (0, 0)
 """The place of a sender of whom nothing was accepted or refused for good."""
+
+NEVER = (0, -1)
+"""The attempt of a sender of whom none was answered `full`."""
 
 
 @dataclass(slots=True)
@@ -43,7 +46,7 @@ class Heard:
     """
 
     order: tuple[int, int] = NOWHERE
-    full: tuple[int, int] = (0, -1)
+    full: tuple[int, int] = NEVER
 
     @property
     def life(self) -> int:
@@ -61,11 +64,34 @@ class Fate(NamedTuple):
 
 
 class Place(NamedTuple):
-    """The last message of a sender that was accepted or refused for good."""
+    """How far a sender was heard: its last message that was accepted or refused for good.
+
+    Attributes:
+        full: The life that made the last attempt which was answered `full`; 0: there was none.
+        attempt: The number of that attempt.
+    """
 
     sender: AgentId
     incarnation: Incarnation
     seq: int
+    full: Incarnation = Incarnation(0)
+    attempt: int = -1
+
+
+class Turned(NamedTuple):
+    """A message that was turned away. A later life has to know of it, or it might take in a late copy."""
+
+    message: MessageId
+    sender: AgentId
+    incarnation: Incarnation
+    seq: int
+    attempt: int
+    refusal: Refusal
+
+    @classmethod
+    def away(cls, envelope: Envelope, refusal: Refusal) -> Self:
+        """The message of this envelope, and why."""
+        return cls(envelope.id, envelope.sender, envelope.incarnation, envelope.seq, envelope.attempt, refusal)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +122,8 @@ class Mailbox:
         owner: Whose mail it is.
         accepted: Messages stored so far.
         consumed: Messages consumed so far.
+        fresh: What the last `accept` stored.
+        turned: What it turned away, copies of what was turned away before left out.
         closed: Why all further mail is refused; None: it is not.
     """
 
@@ -115,6 +143,8 @@ class Mailbox:
         self.owner = owner
         self.accepted = 0
         self.consumed = 0
+        self.fresh: tuple[Envelope, ...] = ()
+        self.turned: tuple[Turned, ...] = ()
         self.closed: Refusal | None = None
         self._messages = messages
         self._size = size
@@ -147,11 +177,10 @@ class Mailbox:
             batch: Messages, each sender's in rising (incarnation, seq).
             now: Unix seconds.
         """
-        return tuple([self._judge(envelope, now) for envelope in batch])
-
-    def newest(self, count: int) -> tuple[Envelope, ...]:
-        """Of what waits, the messages that were stored last, in that order."""
-        return tuple(islice(self._waiting.values(), len(self._waiting) - count, None))
+        before, self.turned = self.accepted, ()
+        verdicts = tuple([self._judge(envelope, now) for envelope in batch])
+        self.fresh = tuple(islice(self._waiting.values(), len(self._waiting) - self.accepted + before, None))
+        return verdicts
 
     def take(self, size: int, senders: tuple[AgentId, ...] = ()) -> tuple[Envelope, ...]:
         """Read the oldest messages and leave them there.
@@ -190,9 +219,9 @@ class Mailbox:
     def state(self) -> MailboxState:
         """All that another process needs to go on."""
         heard = tuple(
-            Place(sender, Incarnation(one.order[0]), one.order[1])
+            Place(sender, Incarnation(one.order[0]), one.order[1], Incarnation(one.full[0]), one.full[1])
             for (sender, _), one in self._heard.items()
-            if one.order != NOWHERE
+            if one.life
         )
         fates = tuple(Receipt(message, self.owner, *fate) for message, fate in self._fates.items())
         return MailboxState(tuple(self._waiting.values()), heard, fates, self.accepted, self.consumed)
@@ -201,8 +230,9 @@ class Mailbox:
         """Be as an earlier life was; only for a mailbox that nothing came to yet."""
         for envelope in state.waiting:
             self._store(envelope, envelope.size)
-        for sender, incarnation, seq in state.heard:
-            self._listen(sender, incarnation).order = (incarnation, seq)
+        for sender, incarnation, seq, full, attempt in state.heard:
+            heard = self._listen(sender, incarnation or full)
+            heard.order, heard.full = (incarnation, seq), (full, attempt)
         for receipt in state.fates:
             self._remember(receipt.id, Fate(receipt.state, receipt.refusal, receipt.run, receipt.step))
         self.accepted, self.consumed = state.accepted, state.consumed
@@ -213,6 +243,15 @@ class Mailbox:
         heard.order = max(heard.order, (envelope.incarnation, envelope.seq))
         if envelope.id not in self._waiting and envelope.id not in self._fates:
             self._store(envelope, envelope.size)
+
+    def restore_turned(self, turned: Turned) -> None:
+        """Turn away again what an earlier life did: its sender was told so."""
+        heard = self._listen(turned.sender, turned.incarnation)
+        if turned.refusal is Refusal.FULL:
+            heard.full = max(heard.full, (turned.incarnation, turned.attempt))
+            return
+        heard.order = max(heard.order, (turned.incarnation, turned.seq))
+        self._remember(turned.message, Fate(ReceiptState.REFUSED, turned.refusal))
 
     def restore_end(self, end: Receipt) -> None:
         """Have a message be consumed or dead as in an earlier life.
@@ -264,21 +303,21 @@ class Mailbox:
 
     def _judge_new(self, envelope: Envelope, heard: Heard, now: float) -> Verdict:
         """Store a message that did not come before, or say why not."""
-        if self.closed:
-            return self.closed  # asked again, the answer is the same: nothing need be remembered
         attempt = envelope.incarnation, envelope.attempt
-        if attempt <= heard.full:
+        if attempt <= heard.full and not self.closed:
             return Refusal.FULL
         size = envelope.size
-        refusal = refusal_of(envelope, size, now)
+        refusal = self.closed or refusal_of(envelope, size, now)
         if refusal is None and not self._fits(size):
             heard.full = attempt
-            return Refusal.FULL
-        heard.order = envelope.incarnation, envelope.seq
-        if refusal is None:
-            self._store(envelope, size)
+            refusal = Refusal.FULL
         else:
+            heard.order = envelope.incarnation, envelope.seq
+            if refusal is None:
+                self._store(envelope, size)
+                return None
             self._remember(envelope.id, Fate(ReceiptState.REFUSED, refusal))
+        self.turned += (Turned.away(envelope, refusal),)
         return refusal
 
     def _listen(self, sender: AgentId, incarnation: Incarnation) -> Heard:

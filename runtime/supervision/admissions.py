@@ -3,11 +3,14 @@
 from collections.abc import Sequence
 from dataclasses import replace
 from difflib import get_close_matches
+from typing import NamedTuple
 
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import USER, AgentId, Incarnation
 from ...protocols.limits import Limits
+from ...protocols.mail import DeadLetter, Refusal
 from ...protocols.notices import NoticeType
+from ...protocols.restarts import RestartPolicy
 from ...protocols.spawning import SpawnAnswer, SpawnCause, Spawned, SpawnRefusal, SpawnRequest
 from ..errors import NameInvalid, NameTaken, RunError
 from ..limit_errors import LimitTooLarge, PriceMissing, TeamUnknown
@@ -19,22 +22,42 @@ from .commands import (
     AdmitUser,
     Begin,
     Bury,
+    CloseMailbox,
     FormTeams,
     Newcomer,
     Spawn,
     Team,
 )
 from .ledger import Short
-from .roster import NEWCOMER, Member, Roster, check_name, is_restarting
+from .member import Member
+from .restart import USUAL, Death
+from .roster import NEWCOMER, Roster, check_name, is_restarting
 from .spawn_policy import Household, refusal
 
-__all__ = ("Admissions", "Newcomer", "Team")
+__all__ = ("Admissions", "Newcomer", "OpenMailbox", "Team", "Unheard")
+
+
+class Unheard(NamedTuple):
+    """An agent of which nothing was heard since it was admitted: by which process, and when (Unix seconds)."""
+
+    agent: AgentId
+    incarnation: Incarnation
+    pid: int
+    since: float
+
+
+class OpenMailbox(NamedTuple):
+    """The mailbox of a life that is over for good, and that was not closed yet; `refusal`: why nobody will read it."""
+
+    agent: AgentId
+    incarnation: Incarnation
+    refusal: Refusal
 
 
 class Admissions(Bench):
     """Begins, admits and buries."""
 
-    def begin(self, owner: str, limit: Limits | None) -> None:
+    def begin(self, owner: str, limit: Limits | None, restarts: RestartPolicy = USUAL) -> None:
         """Open the fleet, for the first time or again.
 
         What was asked before was answered under the limit that held then, and stays so.
@@ -42,9 +65,11 @@ class Admissions(Bench):
         Args:
             owner: Names this opening.
             limit: The most that all agents together may spend from now on, in all the fleet's life; None: no limit.
+            restarts: How often an agent may be restarted from now on.
         """
-        with self._turn(Begin(owner, limit)):
+        with self._turn(Begin(owner, limit, restarts)):
             self._ledger.limit(self._ledger.root, limit)
+            self._restarts.policy = restarts
             self.owner = owner
 
     def form_teams(self, teams: Sequence[Team]) -> None:
@@ -133,7 +158,8 @@ class Admissions(Bench):
         """
         with self._lock:
             member = self._roster.find(agent)
-            return Newcomer(agent, member.parent, member.limit, member.team, member.priced, member.unbounded)
+            facts = member.parent, member.limit, member.team, member.priced, member.unbounded
+            return Newcomer(agent, *facts, restart=member.restart)
 
     def died(self, agent: AgentId, incarnation: Incarnation, reason: str, *, restart: bool = False) -> bool:
         """Note that a life is over, count its open calls as spent in full, and tell its parent if it was the last one.
@@ -147,14 +173,15 @@ class Admissions(Bench):
             restart: Whether whoever owns the agent would begin its next life now.
 
         Returns:
-            Whether it is to be begun: the agent is not stopped, and was not restarted too often of late.
+            Whether it is to be begun: the agent is permanent, not stopped, and was not restarted too often of late.
         """
         with self._turn(Bury(agent, incarnation, reason, restart)):
             if restart and is_restarting(self._roster.latest(agent), incarnation):
                 return True
             living = self._roster.current(agent, incarnation)
-            wanted = restart and living is not None and living.stopped is None
-            again = wanted and self._restarts.allow(agent, self._now())
+            wanted = restart and living is not None and living.stopped is None and living.restart == "permanent"
+            deaths = self._restarts.too_often(agent, self._now(), reason) if wanted else ()
+            again = wanted and not deaths
             member = self._roster.bury(agent, incarnation, reason, self._now(), restarts=again)
             if member is None:
                 return False
@@ -166,11 +193,51 @@ class Admissions(Bench):
                 self._gate.give_back(reservation, self._now())
             facts: Facts = {"incarnation": incarnation, "reservations": list(fenced), "restarts": again}
             self._tell(NoticeType.AGENT, "died", agent, reason, facts)
-            if wanted and not again:
-                self._tell(NoticeType.AGENT, "quarantined", agent, wording.quarantine(agent))
+            if deaths:
+                self._quarantined(agent, deaths)
             if not again and (member.told or not member.kind):  # that a child is not born, its parent's call says
                 self._note(member.parent, wording.death_note(agent, reason))
             return again
+
+    @property
+    def unheard(self) -> tuple[Unheard, ...]:
+        """Those that somebody is to bring to life, and that do not live yet; those ordered together stand together."""
+        with self._lock:
+            return tuple(
+                Unheard(each.agent, each.incarnation, each.pid, each.status.since)
+                for each in self._roster.family(())
+                if each.unheard
+            )
+
+    @property
+    def unclosed(self) -> tuple[OpenMailbox, ...]:
+        """The mailboxes that are to be closed. None of their agents may be admitted before that."""
+        with self._lock:
+            return tuple(
+                OpenMailbox(dead.agent, dead.incarnation, Refusal.DIED if dead.stopped is None else Refusal.STOPPED)
+                for dead in map(self._roster.find, self._roster.unclosed)
+            )
+
+    def close_mailbox(
+        self, agent: AgentId, incarnation: Incarnation, under: Incarnation, letters: tuple[DeadLetter, ...]
+    ) -> None:
+        """Tell of what the mailbox of a life held that is over for good, once however often this is asked.
+
+        Args:
+            agent: Whose mailbox.
+            incarnation: Of which life.
+            under: A later number under which that is written in the agent's records, which no life gets any more; or
+                that of the life, if nothing is.
+            letters: What was accepted, and neither read nor told to be dead.
+        """
+        with self._turn(CloseMailbox(agent, incarnation, under, letters)):
+            if self._roster.close(agent, incarnation, under) is None:
+                return
+            for letter in letters:
+                notice = wording.dead_letter(agent, letter)
+                self.feed.append(notice)
+                if (told := wording.dead_letter_note(notice)) is not None:
+                    self._note(*told)
 
     def _spawned(self, request: SpawnRequest, pid: int) -> SpawnAnswer:
         spawner = self._roster.current(request.agent, request.incarnation)
@@ -187,7 +254,9 @@ class Admissions(Bench):
 
     def _let_in(self, request: SpawnRequest, pid: int) -> SpawnAnswer:
         bills = request.priced, request.unbounded
-        asks = Newcomer(request.name, request.agent, request.limit, "", *bills, request.allowance)
+        asks = Newcomer(
+            request.name, request.agent, request.limit, "", *bills, request.allowance, restart=request.restart
+        )
         newcomer = replace(self._newcomer(asks, pid), kind=request.kind, call=request.call, awaited=True)
         before = self._roster.state()
         try:
@@ -204,10 +273,16 @@ class Admissions(Bench):
         above = self._ledger.lineage(self._path(agent))[:-1]
         return Household(self._roster.members(), lambda name: self._ledger.account(self._path(name)), above)
 
+    def _quarantined(self, agent: AgentId, deaths: tuple[Death, ...]) -> None:
+        facts: Facts = {"deaths": [{"at": death.at, "reason": death.reason} for death in deaths]}
+        text = wording.quarantine(agent, deaths, self._restarts.policy)
+        self._tell(NoticeType.AGENT, "quarantined", agent, text, facts)
+
     def _newcomer(self, asks: Newcomer, pid: int) -> Member:
         if asks.again and (was := self._roster.latest(asks.agent)) is not None:
             asks = asks._replace(limit=was.limit, team=was.team)
-        status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now())
+        here = pid if asks.born else 0
+        status = AgentStatus(agent=asks.agent, incarnation=Incarnation(0), phase=NEWCOMER, since=self._now(), pid=here)
         above = None if asks.parent == USER else asks.parent
         return Member(
             asks.agent,
@@ -220,6 +295,7 @@ class Admissions(Bench):
             priced=asks.priced,
             unbounded=asks.unbounded,
             allowance=asks.allowance,
+            restart=asks.restart,
         )
 
     def _open_account(self, member: Member, path: Path) -> bool:

@@ -74,7 +74,7 @@ class Bench:
         self._gate = Gate()
         self._gate.restore(state.ledger.open)
         self._roster = Roster(state.roster)
-        self._restarts = Restarts(state.restarts)
+        self._restarts = Restarts(state.restarts, state.policy)
         self._users = state.users
         self.owner = state.owner
         self._teams = {account.name: account.path for account in self._ledger.accounts() if account.level is Level.TEAM}
@@ -110,7 +110,7 @@ class Bench:
     def _state(self) -> SupervisorState:
         """All that the commands so far have come to; the lock is held, for about a millisecond."""
         parts = self._ledger.state(), self._roster.state(), self._restarts.state(), self.feed.state()
-        return SupervisorState(*parts, self._users, self.owner)
+        return SupervisorState(*parts, self._users, self.owner, self._restarts.policy)
 
     def _now(self) -> float:
         """When what is being done was asked for."""

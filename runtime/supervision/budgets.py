@@ -16,8 +16,8 @@ from .admissions import Admissions
 from .bench import Facts
 from .commands import ChangeLimit, GrantNoMore
 from .ledger import Short
+from .member import Member
 from .permission import permit, without
-from .roster import Member
 
 __all__ = ("Budgets",)
 

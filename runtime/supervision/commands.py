@@ -6,8 +6,11 @@ from typing import NamedTuple, TypeAlias
 from ...protocols.checkin import AgentStatus, CheckIn, Settlement
 from ...protocols.ids import AgentId, Incarnation
 from ...protocols.limits import Limits
+from ...protocols.mail import DeadLetter
 from ...protocols.notices import Notice
+from ...protocols.restarts import Restart, RestartPolicy
 from ...protocols.spawning import Allowance, SpawnRequest, StopRequest
+from .restart import USUAL
 
 __all__ = (
     "Admit",
@@ -16,9 +19,11 @@ __all__ = (
     "Bury",
     "ChangeLimit",
     "Check",
+    "CloseMailbox",
     "Command",
     "FormTeams",
     "GrantNoMore",
+    "LifeCommand",
     "Newcomer",
     "PauseAgents",
     "Settle",
@@ -42,6 +47,8 @@ class Newcomer(NamedTuple):
         unbounded: A provider of its may bill any number of tokens more than it is granted.
         allowance: What it may spawn; None: nobody, or what an earlier life of it might.
         again: Its limit and its team are those of its earlier life, whatever is said here.
+        restart: Whether another life may follow a death of this one.
+        born: Its process is there and asks itself; else somebody begins one for it, and it is heard of once it lives.
     """
 
     agent: AgentId
@@ -52,6 +59,8 @@ class Newcomer(NamedTuple):
     unbounded: bool = False
     allowance: Allowance | None = None
     again: bool = False
+    restart: Restart = "permanent"
+    born: bool = False
 
 
 class Team(NamedTuple):
@@ -68,10 +77,12 @@ class Begin:
     Attributes:
         owner: Names this opening: the processes that follow one that died have the same name for it.
         limit: The most that all agents together may spend from now on; None: no limit.
+        restarts: How often an agent may be restarted from now on.
     """
 
     owner: str
     limit: Limits | None
+    restarts: RestartPolicy = USUAL
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,6 +139,21 @@ class Bury:
 
 
 @dataclass(frozen=True, slots=True)
+class CloseMailbox:
+    """The mailbox of a life that is over for good holds nothing more.
+
+    Attributes:
+        under: The number under which that was written into the agent's records, or that of the life itself.
+        letters: What it held.
+    """
+
+    agent: AgentId
+    incarnation: Incarnation
+    under: Incarnation
+    letters: tuple[DeadLetter, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Check:
     """An agent asks for leave."""
 
@@ -172,19 +198,9 @@ class PauseAgents:
     reason: str | None
 
 
+LifeCommand: TypeAlias = Begin | Admit | Spawn | AdmitUser | Bury | CloseMailbox
+"""How lives begin and end."""
+
 Command: TypeAlias = (
-    Begin
-    | FormTeams
-    | Admit
-    | Spawn
-    | AdmitUser
-    | Bury
-    | Check
-    | Settle
-    | Tell
-    | StopAgents
-    | StopChild
-    | PauseAgents
-    | ChangeLimit
-    | GrantNoMore
+    LifeCommand | FormTeams | Check | Settle | Tell | StopAgents | StopChild | PauseAgents | ChangeLimit | GrantNoMore
 )

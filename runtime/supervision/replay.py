@@ -13,9 +13,11 @@ from .commands import (
     Bury,
     ChangeLimit,
     Check,
+    CloseMailbox,
     Command,
     FormTeams,
     GrantNoMore,
+    LifeCommand,
     PauseAgents,
     Settle,
     Spawn,
@@ -39,8 +41,8 @@ def perform(supervisor: Supervisor, command: Command) -> None:
     """Ask a Supervisor for what another one was asked. What that one refused is refused here too."""
     with suppress(RunError, ValueError):
         match command:
-            case Begin() | Admit() | Spawn() | AdmitUser() | Bury():
-                admit(supervisor, command)
+            case Begin() | Admit() | Spawn() | AdmitUser() | Bury() | CloseMailbox():
+                live(supervisor, command)
             case Check(asked=asked):
                 supervisor.check_in(asked)
             case Settle(settlement=settlement):
@@ -51,11 +53,11 @@ def perform(supervisor: Supervisor, command: Command) -> None:
                 steer(supervisor, command)
 
 
-def admit(supervisor: Supervisor, command: Begin | Admit | Spawn | AdmitUser | Bury) -> None:
-    """The same, of who comes into a fleet and whose life is over."""
+def live(supervisor: Supervisor, command: LifeCommand) -> None:
+    """Ask for what has to do with how lives begin and end; raises what the Supervisor does."""
     match command:
-        case Begin(owner=owner, limit=limit):
-            supervisor.begin(owner, limit)
+        case Begin(owner=owner, limit=limit, restarts=restarts):
+            supervisor.begin(owner, limit, restarts)
         case Admit(newcomers=newcomers, pid=pid):
             supervisor.admit_all(newcomers, pid)
         case Spawn(request=request, pid=pid):
@@ -64,6 +66,8 @@ def admit(supervisor: Supervisor, command: Begin | Admit | Spawn | AdmitUser | B
             supervisor.admit(USER, None, None, 0)
         case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
             supervisor.died(agent, incarnation, reason, restart=restart)
+        case CloseMailbox(agent=agent, incarnation=incarnation, under=under, letters=letters):
+            supervisor.close_mailbox(agent, incarnation, under, letters)
         case _ as unknown:
             assert_never(unknown)
 

@@ -11,14 +11,13 @@ from difflib import get_close_matches
 
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus
 from ...protocols.ids import SUPERVISOR, USER, AgentId, Incarnation
-from ...protocols.limits import Limits
 from ...protocols.notices import Notice
-from ...protocols.spawning import Allowance
 from ..errors import AgentUnknown, NameInvalid, NameTaken, RunError
 from ..given import is_name
-from .account import Account, Path
+from .account import Path
+from .member import Member
 
-__all__ = ("Member", "Roster", "RosterState", "check_name", "is_restarting")
+__all__ = ("Roster", "RosterState", "check_name", "is_restarting")
 
 NEWCOMER = "idle"
 """The phase of an agent that has not reported yet."""
@@ -40,89 +39,6 @@ def check_name(name: object) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Member:
-    """One agent, in its latest life.
-
-    Attributes:
-        incarnation: The number of that life.
-        limit: The agent's own limit as it was spawned with; None: none.
-        pid: The process it was admitted from, which counts until it says where it lives.
-        status: What it reported last; `phase`, `since` and `note` are the Supervisor's once it is stopped or dead.
-        dead: Why this life ended; None while it lives.
-        stopped: Why it may do nothing more, in any life; None while it may.
-        paused: Why it has to stay where it is; None while it has not.
-        restarts: This life is over, and the next one is about to begin.
-        told: The highest number among the notices that this life has told.
-        team: The team it belongs to; empty: none.
-        priced: Each of its presets says what its model costs.
-        unbounded: A provider of its may bill any number of tokens more than it is granted.
-        short: The account that lacked what it needed, while it is paused for that; empty: it is not.
-        kind: What another agent has spawned it as; empty: a person spawned it.
-        call: The tool call by which it was spawned; empty: none.
-        allowance: What it may spawn; None: nobody.
-        awaited: By that call this life was let in, and by nobody who brings it to life anyway.
-    """
-
-    agent: AgentId
-    incarnation: Incarnation
-    parent: AgentId | None
-    limit: Limits | None
-    pid: int
-    status: AgentStatus
-    dead: str | None = None
-    stopped: str | None = None
-    paused: str | None = None
-    restarts: bool = False
-    told: int = 0
-    team: str = ""
-    priced: bool = False
-    unbounded: bool = False
-    short: Path = ()
-    kind: str = ""
-    call: str = ""
-    allowance: Allowance | None = None
-    awaited: bool = False
-
-    @property
-    def lives(self) -> bool:
-        """It lives, stopped or not, or is about to live again."""
-        return self.dead is None or self.restarts
-
-    @property
-    def active(self) -> bool:
-        """It lives and may go on."""
-        return self.dead is None and self.stopped is None
-
-    def marked(self, phase: str, since: float, note: str) -> "Member":
-        """The member with a status that the Supervisor gives it."""
-        return replace(self, status=replace(self.status, phase=phase, since=since, note=note))
-
-    def under_tombstone(self, reason: str, at: float) -> "Member":
-        """The member stopped for a reason, in this life and those to come; a dead one is still shown as dead."""
-        member = replace(self, stopped=reason)
-        return member if self.dead is not None else member.marked(STOPPED, at, reason)
-
-    def news(self, notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
-        """Those that this life has not told before; one without a number always is."""
-        return tuple(notice for notice in notices if notice.number == 0 or notice.number > self.told)
-
-    def row(self, account: Account) -> AgentStatus:
-        """Its row in the fleet's table."""
-        return replace(
-            self.status,
-            agent=self.agent,
-            incarnation=self.incarnation,
-            parent=self.parent,
-            pid=self.status.pid or self.pid,
-            limit=None if account.limit is None else account.limit.tokens,
-            limits=account.limit,
-            tokens=account.spent.tokens,
-            spent=account.spent,
-            kind=self.kind,
-        )
-
-
-@dataclass(frozen=True, slots=True)
 class RosterState:
     """A roster at one moment.
 
@@ -140,11 +56,16 @@ NOBODY = RosterState()
 
 
 class Members:
-    """Whom there is to look up. A person (`USER`) is none."""
+    """Whom there is to look up. A person (`USER`) is none.
+
+    Attributes:
+        unclosed: Those that are dead for good, and whose mailbox was not closed yet.
+    """
 
     def __init__(self, members: Iterable[Member]) -> None:
         """Begin with these."""
         self._members = {member.agent: member for member in members}
+        self.unclosed = dict.fromkeys(member.agent for member in self._members.values() if member.unclosed)
 
     def find(self, agent: AgentId) -> Member:
         """The member of that name.
@@ -190,8 +111,16 @@ class Members:
 
     def _update(self, members: Iterable[Member]) -> tuple[Member, ...]:
         updated = tuple(members)
-        self._members.update((member.agent, member) for member in updated)
+        for member in updated:
+            self._put(member)
         return updated
+
+    def _put(self, member: Member) -> None:
+        self._members[member.agent] = member
+        if member.unclosed:
+            self.unclosed[member.agent] = None
+        else:
+            self.unclosed.pop(member.agent, None)
 
 
 class Roster(Members):
@@ -233,7 +162,7 @@ class Roster(Members):
         tombstones = (self.stopped, *(relative.stopped for relative in (parent, was) if relative is not None))
         member = replace(
             newcomer,
-            incarnation=Incarnation(was.incarnation + 1 if was else 1),
+            incarnation=Incarnation(max(was.incarnation, was.closed) + 1 if was else 1),
             paused=was.paused if was else None,
             short=was.short if was else (),
             kind=newcomer.kind or (was.kind if was else ""),
@@ -243,7 +172,7 @@ class Roster(Members):
         for reason in tombstones:
             if reason is not None and member.stopped is None:
                 member = member.under_tombstone(reason, member.status.since)
-        self._members[member.agent] = member
+        self._put(member)
         return member
 
     def admit_all(self, newcomers: Iterable[Member]) -> tuple[Member, ...]:
@@ -254,11 +183,11 @@ class Roster(Members):
             NameTaken: It lives, or it is dead but was another's child or had another limit.
             AgentUnknown: There is no such parent.
         """
-        before = dict(self._members)
+        before = dict(self._members), dict(self.unclosed)
         try:
             return tuple([self.admit(newcomer) for newcomer in newcomers])
         except RunError:
-            self._members = before
+            self._members, self.unclosed = before
             raise
 
     def heard(self, status: AgentStatus, notices: tuple[Notice, ...] = ()) -> Member | None:
@@ -272,7 +201,7 @@ class Roster(Members):
         updated = replace(member, status=status, told=max(member.told, told))
         if member.stopped is not None:
             updated = updated.marked(STOPPED, member.status.since, member.stopped)
-        self._members[member.agent] = updated
+        self._put(updated)
         return updated
 
     def bury(
@@ -288,8 +217,18 @@ class Roster(Members):
         if member is None:
             return None
         phase = RESTARTING if restarts else DEAD
-        self._members[agent] = dead = replace(member, dead=reason, restarts=restarts).marked(phase, at, reason)
+        dead = replace(member, dead=reason, restarts=restarts).marked(phase, at, reason)
+        self._put(dead)
         return dead
+
+    def close(self, agent: AgentId, incarnation: Incarnation, under: Incarnation) -> Member | None:
+        """Note that the mailbox of a life was closed, under that number; None if nothing changes."""
+        member = self._members.get(agent)
+        if member is None or member.incarnation != incarnation or not member.unclosed:
+            return None
+        closed = replace(member, closed=under)
+        self._put(closed)
+        return closed
 
     def stop(self, agents: tuple[AgentId, ...], reason: str, at: float) -> tuple[Member, ...]:
         """Put tombstones on agents and all under them; on the fleet if no agent is named.

@@ -19,7 +19,8 @@ from ...protocols.ids import AgentId
 from ...protocols.spawning import Allowance, SpawnCause, SpawnRefusal, SpawnRequest
 from ..errors import NameInvalid
 from .account import Account
-from .roster import Member, check_name
+from .member import Member
+from .roster import check_name
 
 __all__ = ("Household", "refusal")
 

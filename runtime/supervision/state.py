@@ -2,9 +2,10 @@
 
 from dataclasses import dataclass, field
 
+from ...protocols.restarts import RestartPolicy
 from .ledger import LedgerState
 from .notice_log import NoticeLogState
-from .restart import Restarted
+from .restart import USUAL, Restarted
 from .roster import RosterState
 
 __all__ = ("BEGINNING", "SupervisorState")
@@ -21,6 +22,7 @@ class SupervisorState:
         notices: The last notices, and how many there were.
         users: Processes through which a person has spoken.
         owner: Who opened the fleet last; empty: nobody said so.
+        policy: How often an agent may be restarted.
     """
 
     ledger: LedgerState = field(default_factory=LedgerState)
@@ -29,6 +31,7 @@ class SupervisorState:
     notices: NoticeLogState = field(default_factory=NoticeLogState)
     users: int = 0
     owner: str = ""
+    policy: RestartPolicy = USUAL
 
     @property
     def rows(self) -> int:

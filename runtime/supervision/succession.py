@@ -29,5 +29,5 @@ def next_life(supervisor: Supervisor, agent: AgentId, ended: Incarnation, pid: i
         return row.incarnation
     if not supervisor.died(agent, ended, PROCESS_DIED, restart=True):
         return None
-    (life,) = supervisor.admit_all((supervisor.newcomer(agent),), pid)
+    (life,) = supervisor.admit_all((supervisor.newcomer(agent)._replace(born=True),), pid)
     return life

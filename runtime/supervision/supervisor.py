@@ -8,6 +8,7 @@ from ...protocols.notices import Notice, NoticeType
 from ...protocols.spawning import StopAnswer, StopRequest
 from . import wording
 from .account import Account
+from .admissions import OpenMailbox, Unheard
 from .bench import Facts
 from .budgets import Budgets
 from .commands import (
@@ -20,10 +21,10 @@ from .commands import (
     Team,
     Tell,
 )
+from .member import Member
 from .permission import hold_up
-from .roster import Member
 
-__all__ = ("Newcomer", "Supervisor", "Team")
+__all__ = ("Newcomer", "OpenMailbox", "Supervisor", "Team", "Unheard")
 
 
 class Supervisor(Budgets):
@@ -143,7 +144,7 @@ class Supervisor(Budgets):
     def statuses(self) -> tuple[AgentStatus, ...]:
         """The rows of all agents, dead and stopped ones too, in the order they first came."""
         with self._lock:
-            return tuple(self._row(member) for member in self._roster.members())
+            return tuple(self._row(member) for member in self._roster.family(()))
 
     def accounts(self) -> tuple[Account, ...]:
         """All accounts as they are at this moment, the fleet's first."""

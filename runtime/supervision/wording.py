@@ -1,6 +1,7 @@
 """What the Supervisor says, in one line each."""
 
 import math
+from collections import Counter
 from collections.abc import Mapping
 from textwrap import shorten
 
@@ -8,13 +9,16 @@ from ...protocols.amounts import Amount
 from ...protocols.checkin import DEAD, ENDED, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
 from ...protocols.limits import Unit, dollars, shown
+from ...protocols.mail import DeadLetter, Refusal
+from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
+from ...protocols.restarts import RestartPolicy
 from ...protocols.waits import Endless, WaitRefusal
 from .account import BOUNDLESS, Account
 from .gate import Queued
 from .ledger import UNITS, Short
-from .restart import PERIOD, RESTARTS
-from .roster import Member
+from .member import UNSPAWNED, Member
+from .restart import Death
 from .waits import Knot
 
 __all__ = (
@@ -23,6 +27,7 @@ __all__ = (
     "QUIET",
     "UNSPAWNED",
     "admission",
+    "dead_letter",
     "dead_letter_note",
     "death_note",
     "endless",
@@ -34,9 +39,6 @@ __all__ = (
     "turn",
     "unfit",
 )
-
-UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
-"""Why a life is over that another one's failure ended before it began."""
 
 PROCESS_DIED = "its process died"
 """Why a life is over that another process follows which knows no more."""
@@ -135,7 +137,19 @@ def dead_letter_note(notice: Notice) -> tuple[AgentId, str] | None:
     if (notice.type, notice.extra_type) != (NoticeType.MAIL, "dead"):
         return None
     id_, refusal = notice.data["id"], notice.data["refusal"]
-    return AgentId(str(notice.data["sender"])), f"{notice.agent} never read your message {id_}: {refusal}."
+    if refusal == Refusal.LOST:
+        told = f"{notice.agent} died with your message {id_}, and may not have read it: {refusal}."
+    else:
+        told = f"{notice.agent} never read your message {id_}: {refusal}."
+    return AgentId(str(notice.data["sender"])), told
+
+
+def dead_letter(agent: AgentId, letter: DeadLetter) -> Notice:
+    """What watchers are told of a message to an agent that died for good."""
+    how = "was lost when its recipient died" if letter.refusal is Refusal.LOST else "was never consumed"
+    text = f"{letter.id} from {letter.sender} {how}: {letter.refusal}"
+    facts: dict[str, Json] = {"id": letter.id, "sender": letter.sender, "refusal": letter.refusal.value}
+    return Notice(NoticeType.MAIL, "dead", agent, text, data=facts)
 
 
 def death_note(agent: AgentId, reason: str) -> str:
@@ -143,10 +157,17 @@ def death_note(agent: AgentId, reason: str) -> str:
     return whole(f"{agent} died: {' '.join(reason.split()).rstrip('.')}.")
 
 
-def quarantine(agent: AgentId) -> str:
-    """Why an agent is not restarted once more."""
-    often = f"{RESTARTS} times within {PERIOD:g} seconds"
-    return f"{agent} was restarted {often} and died again: it stays dead until it is spawned anew"
+def quarantine(agent: AgentId, deaths: tuple[Death, ...], policy: RestartPolicy) -> str:
+    """Why an agent is not restarted once more: of what it died, the last death last."""
+    often = f"{times(len(deaths))} within {policy.period:g} seconds, and may be restarted {times(policy.intensity)}"
+    counted = Counter(shorten(death.reason, TEXT_SHOWN, placeholder="...").rstrip(".") for death in deaths)
+    reasons = [reason if number == 1 else f"{reason} ({times(number)})" for reason, number in counted.items()]
+    return whole(f"{agent} died {often}; it stays dead until it is spawned anew. It died of: {'; '.join(reasons)}.")
+
+
+def times(number: int) -> str:
+    """How often."""
+    return {0: "never", 1: "once", 2: "twice"}.get(number, f"{number} times")
 
 
 def endless(knot: Knot, rows: Mapping[AgentId, AgentStatus]) -> WaitRefusal:

@@ -14,6 +14,7 @@ from ...protocols.ids import AgentId
 from ...protocols.limits import Limits
 from ...protocols.mail import BODY_LIMIT, Kind
 from ...protocols.messages import Json
+from ...protocols.restarts import Restart
 from ...protocols.spawning import Allowance, SpawnRefusal, SpawnRequest, StopRequest
 from ..errors import SystemUnavailable
 from ..ports import Children
@@ -37,6 +38,7 @@ class KindOffer(NamedTuple):
         allowance: What one of them may spawn; None: nobody.
         priced: Each of its presets says what its model costs.
         unbounded: A provider of its may bill any number of tokens more than it is granted.
+        restart: Whether another life of one of them may follow a death.
     """
 
     about: str
@@ -44,6 +46,7 @@ class KindOffer(NamedTuple):
     allowance: Allowance | None = None
     priced: bool = False
     unbounded: bool = False
+    restart: Restart = "permanent"
 
     def limited(self, tokens: int | None) -> Limits | None:
         """What one of them may spend if it is asked for with so many tokens, or with none in particular."""
@@ -130,6 +133,7 @@ class SpawnAgent:
             allowance=offer.allowance,
             priced=offer.priced,
             unbounded=offer.unbounded,
+            restart=offer.restart,
         )
         try:
             answer = await self._children.spawn(request)

@@ -45,6 +45,7 @@ if TYPE_CHECKING:
     from .protocols.presets import ThinkingConfig as ThinkingConfig
     from .protocols.prices import Price as Price
     from .protocols.providers.base import Adapter as Adapter
+    from .protocols.restarts import RestartPolicy as RestartPolicy
     from .protocols.secret import Secret as Secret
     from .runtime.agent import Agent as Agent
     from .runtime.agent import SpawnPolicy as SpawnPolicy
@@ -223,6 +224,7 @@ __all__ = (
     "ReplaceOutput",
     "ReplaceSummary",
     "Reply",
+    "RestartPolicy",
     "RewriteArguments",
     "Run",
     "RunError",
@@ -303,6 +305,7 @@ _HOMES = {
     "protocols.presets": ("ModelConfig", "ModelPreset", "ThinkingConfig"),
     "protocols.prices": ("Price",),
     "protocols.providers.base": ("Adapter",),
+    "protocols.restarts": ("RestartPolicy",),
     "protocols.secret": ("Secret",),
     "runtime.agent": ("Agent", "SpawnPolicy", "create_agent"),
     "runtime.approvals": ("Approvals",),

@@ -6,6 +6,7 @@ from amrita_fleet import ChannelClosed, PeerUnreachable
 from amrita_fleet.actors.channel import RayPost
 from amrita_fleet.protocols.checkin import DEAD, ENDED, AgentStatus
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId
+from amrita_fleet.protocols.mail import Receipt, ReceiptState, Refusal
 
 pytestmark = [pytest.mark.anyio, pytest.mark.ray, pytest.mark.usefixtures("ray_cluster")]
 
@@ -13,12 +14,15 @@ ANA = AgentId("ana")
 
 
 def post(note: str) -> RayPost:
-    """One that is told that ana is dead, and why."""
+    """One that is told that ana is dead, and why, and what became of her mail."""
 
     async def find(agent: AgentId) -> AgentStatus:
         return AgentStatus(agent, Incarnation(1), DEAD, 0.0, note=note)
 
-    return RayPost("amrita-nobody", find)
+    async def left(agent: AgentId, message: MessageId) -> Receipt | None:
+        return Receipt(message, agent, ReceiptState.DEAD, Refusal.DIED)
+
+    return RayPost("amrita-nobody", find, left)
 
 
 async def test_mail_for_one_who_is_not_spawned_again_yet_may_be_sent_again() -> None:
@@ -28,7 +32,20 @@ async def test_mail_for_one_who_is_not_spawned_again_yet_may_be_sent_again() -> 
 
 async def test_whoever_asks_such_a_one_for_something_else_hears_at_once_that_it_died() -> None:
     with pytest.raises(ChannelClosed, match="it died: its process ended"):
-        await post(ENDED).receipt(ANA, MessageId("m"))
+        await post(ENDED).ask(ANA, lambda handle: handle.receipt.remote(MessageId("m")))
+
+
+@pytest.mark.parametrize("note", [ENDED, "it crashed"])
+async def test_whoever_asks_what_became_of_a_message_to_a_dead_one_is_told(note: str) -> None:
+    told = Receipt(MessageId("m"), ANA, ReceiptState.DEAD, Refusal.DIED)
+    assert await post(note).receipt(ANA, told.id) == told
+
+
+async def test_a_closed_post_office_asks_nobody() -> None:
+    closed = post("it crashed")
+    closed.close()
+    with pytest.raises(ChannelClosed, match="the fleet is closed"):
+        await closed.receipt(ANA, MessageId("m"))
 
 
 async def test_mail_for_one_who_died_otherwise_has_nobody_to_go_to() -> None:

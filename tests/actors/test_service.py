@@ -9,6 +9,7 @@ import sys
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
 from pathlib import Path
+from typing import cast
 from uuid import uuid4
 
 import pytest
@@ -16,6 +17,7 @@ import pytest
 from amrita_fleet import Agent, ChannelClosed, Fleet, FleetError, SystemUnavailable, collect_garbage
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.providers.scripted import say
+from amrita_fleet.protocols.restarts import RestartPolicy
 
 from ..contracts.gate import Gate
 from .blocker import actors_of, ended
@@ -126,6 +128,31 @@ async def test_an_agent_that_dies_too_often_ends_for_good(ray_cluster: str, jour
         finally:
             await fleet.end()
     assert actors_of(fleet) == []
+
+
+async def test_a_supervisor_that_follows_one_that_died_restarts_as_often_as_that_one_would(
+    ray_cluster: str, journal: Path, name: str
+) -> None:
+    policy = RestartPolicy(intensity=1, period=600)
+    async with Fleet(name, address=ray_cluster, journal=journal, service=True, restarts=policy) as fleet:
+        try:
+            (ana,) = await fleet.spawn(Agent(preset=steady(say("one"), say("two"))), ["ana"])
+            await fleet.spawn(Agent(preset=steady(say("hi")), restart="temporary"), ["bob"])
+            assert (await ana.run("?")).text == "one"
+            os.kill(pid_of(fleet, "agent:ana"), signal.SIGKILL)
+            await until(fleet, event("ana", "revived"))
+            os.kill(pid_of(fleet, "supervisor"), signal.SIGKILL)
+            os.kill(pid_of(fleet, "agent:ana"), signal.SIGKILL)
+            os.kill(pid_of(fleet, "agent:bob"), signal.SIGKILL)
+            notices = await until(fleet, event("ana", "quarantined"))
+            deaths = cast("list[dict[str, object]]", notices[-1].data["deaths"])
+            assert [death["reason"] for death in deaths] == ["its process died"] * 2
+            died = await until(fleet, event("bob", "died"))
+            assert died[-1].data["restarts"] is False
+            with pytest.raises(ChannelClosed):
+                await ana.run("?")
+        finally:
+            await fleet.end()
 
 
 async def test_who_is_attached_to_a_service_spawns_into_it(ray_cluster: str, journal: Path, name: str) -> None:

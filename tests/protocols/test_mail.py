@@ -30,14 +30,21 @@ def test_a_receipt_says_nothing_it_does_not_know() -> None:
     assert (receipt.refusal, receipt.run, receipt.step) == (None, None, None)
 
 
+def test_nothing_more_becomes_of_a_message_that_was_read_refused_or_is_dead() -> None:
+    final = [state for state in ReceiptState if Receipt(MessageId("m"), AgentId("bob"), state).final]
+    assert final == [ReceiptState.CONSUMED, ReceiptState.REFUSED, ReceiptState.DEAD]
+
+
 def test_words_for_refusals_stay_what_they_are() -> None:
     assert sorted(map(str, Refusal)) == [
         "closed",
+        "died",
         "expired",
         "fenced",
         "full",
         "hops",
         "limit",
+        "lost",
         "stopped",
         "too_large",
         "unknown",

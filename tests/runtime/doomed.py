@@ -222,8 +222,8 @@ class DoomedSystem(LocalSystem):
     """A local system in which one agent can be found dead."""
 
     def bury(self, agent: AgentId) -> None:
-        """Note that its life is over; whatever is left of that goes on, and must do no harm."""
-        self._supervisor.died(agent, self._supervisor.find(agent).incarnation, "it was killed")
+        """Note that its life is over and another one follows; whatever is left of it goes on, and must do no harm."""
+        self._supervisor.died(agent, self._supervisor.find(agent).incarnation, "it was killed", restart=True)
 
 
 Life = Callable[[DoomedSystem], Awaitable[None]]

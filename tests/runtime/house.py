@@ -11,12 +11,14 @@ from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.providers.base import Draft, Watcher
 from amrita_fleet.protocols.providers.script import Move
 from amrita_fleet.protocols.providers.scripted import ScriptedProvider, scripted
+from amrita_fleet.protocols.restarts import Restart, RestartPolicy
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import AmritaConfig, FunctionConfig
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.local import LocalSystem
 from amrita_fleet.runtime.supervision.deadlines import Deadlines
 from amrita_fleet.runtime.supervision.policy import WatchPolicy
+from amrita_fleet.runtime.supervision.restart import USUAL
 from amrita_fleet.runtime.system import SpawnOrder
 
 __all__ = ("ANA", "BOB", "LEAD", "LIMITS", "TALKATIVE", "House", "MuteProvider", "hang", "opened")
@@ -46,14 +48,24 @@ class MuteProvider(ScriptedProvider):
 class House:
     """A local fleet on a virtual clock."""
 
-    def __init__(self, policy: WatchPolicy | None = None, journal: MemoryJournal | None = None) -> None:
+    def __init__(
+        self,
+        policy: WatchPolicy | None = None,
+        journal: MemoryJournal | None = None,
+        restarts: RestartPolicy = USUAL,
+    ) -> None:
         self.clock = VirtualClock(1_700_000_000.0)
-        self.system = LocalSystem("f", None, self.clock, journal, watch=policy)
+        self.system = LocalSystem("f", None, self.clock, journal, watch=policy, restarts=restarts)
 
     async def spawn(
-        self, name: AgentId, *moves: Move, parent: AgentId | None = None, tools: tuple[Tool, ...] = ()
+        self,
+        name: AgentId,
+        *moves: Move,
+        parent: AgentId | None = None,
+        tools: tuple[Tool, ...] = (),
+        restart: Restart = "permanent",
     ) -> None:
-        agent = Agent(preset=scripted(*moves), tools=tools, config=TALKATIVE)
+        agent = Agent(preset=scripted(*moves), tools=tools, config=TALKATIVE, restart=restart)
         await self.system.spawn((SpawnOrder(name, agent, parent),), lambda _ready, _ordered: None)
 
     async def notices(self, *kinds: str) -> list[Notice]:
@@ -73,8 +85,10 @@ class House:
 
 
 @asynccontextmanager
-async def opened(policy: WatchPolicy | None = None, journal: MemoryJournal | None = None) -> AsyncGenerator[House]:
-    house = House(policy, journal)
+async def opened(
+    policy: WatchPolicy | None = None, journal: MemoryJournal | None = None, restarts: RestartPolicy = USUAL
+) -> AsyncGenerator[House]:
+    house = House(policy, journal, restarts)
     await house.system.open()
     try:
         yield house

@@ -1,5 +1,7 @@
 """Mail that is accepted outlives both ends of a channel: nothing is lost, nothing read twice, each sender in its order.
 
+Mail that is turned away stays so: no later life takes in a late copy of it, on whatever machine with whatever clock.
+
 The network loses, repeats, delays and reorders what it carries; either end may die at any record and go on from the
 journal, the recipient with its mailbox, the sender by sending again what it was not told about.
 """
@@ -28,6 +30,7 @@ from amrita_fleet.runtime.inbox import Inbox
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.journal_errors import Fenced
+from amrita_fleet.runtime.left_mail import LeftMail, left_mail
 from amrita_fleet.runtime.life_log import LifeLog
 from amrita_fleet.runtime.mail.outbox import Outbox
 from amrita_fleet.runtime.records import Past, replay
@@ -47,6 +50,8 @@ PEOPLE = {"one person": Incarnation(1), "another person": Incarnation(2)}
 """Processes that send for people: all have the same name, each is a life of its own, and they send at the same time."""
 CONFIG = MailConfig(mailbox_messages=4)
 EVERYTHING = 1 << 40
+TTL = 3.0
+"""Seconds in which a message must be accepted that has such a limit."""
 
 senders = st.sampled_from((*AGENTS, *PEOPLE))
 restarting = st.sampled_from(AGENTS)
@@ -79,6 +84,7 @@ class Letter:
     id: MessageId
     body: str
     told: ReceiptState | None = None
+    ttl: float = 0.0
 
 
 @dataclass
@@ -96,22 +102,30 @@ class Peer:
     def undecided(self) -> list[Letter]:
         return [letter for letter in self.letters if letter.told is None]
 
+    def post(self, letter: Letter, now: float) -> None:
+        _, refusal = self.outbox.put(BOB, letter.body, now=now, ttl=letter.ttl, message=letter.id)
+        if refusal is not None:
+            letter.told = ReceiptState.REFUSED
+
 
 class Recipient:
-    """One life of bob: he reads his mail in runs that end at once."""
+    """One life of bob, on a machine with a clock of its own: he reads his mail in runs that end at once."""
 
-    def __init__(self, journal: MemoryJournal, incarnation: int, clock: VirtualClock) -> None:
+    def __init__(self, journal: MemoryJournal, incarnation: int, now: float = 0.0) -> None:
         self.incarnation = Incarnation(incarnation)
+        self.clock = clock = VirtualClock(now)
         self.inbox = Inbox(BOB, CONFIG, clock, lambda: None)
         self.log = LifeLog(FleetLog(journal, "f"), BOB, self.incarnation, self.inbox, clock)
         self.runs = 0
         self.stopped = False
 
     async def open(self) -> None:
-        past = await self.log.open(Rules())
-        self.state = past.state
+        self.past = await self.log.open(Rules())
+        self.state = self.past.state
+
+    async def go_on(self) -> None:
         if self.log.recorder.lived:
-            await self.live(past.revived(0.0))
+            await self.live(self.past.revived(0.0))
 
     async def read(self) -> None:
         """Have a run read what one boundary takes."""
@@ -166,7 +180,7 @@ class DurableChannel(RuleBasedStateMachine):
         self.peers |= {name: Peer(Outbox(USER, life)) for name, life in PEOPLE.items()}
         self.network: list[tuple[str, bytes]] = []
         self.older: list[Recipient] = []
-        self.bob = Recipient(self.journal, 1, self.clock)
+        self.bob = Recipient(self.journal, 1)
         self.do(self.bob.open())
 
     def do(self, work: Coroutine[Any, Any, T]) -> T:
@@ -174,18 +188,35 @@ class DurableChannel(RuleBasedStateMachine):
 
     # --- what the senders do ------------------------------------------------------------------------------------------
 
-    @rule(name=senders, count=st.integers(1, 4), size=st.sampled_from([10, 20_000, BODY_LIMIT + 1]))
-    def write(self, name: str, count: int, size: int) -> None:
+    @rule(
+        name=senders,
+        count=st.integers(1, 4),
+        size=st.sampled_from([10, 20_000, BODY_LIMIT + 1]),
+        ttl=st.sampled_from([0.0, 0.0, TTL]),
+    )
+    def write(self, name: str, count: int, size: int, ttl: float) -> None:
         peer = self.peers[name]
         for _ in range(count):
-            letter = Letter(MessageId(f"{name}-{len(peer.letters)}"), "x" * size)
+            letter = Letter(MessageId(f"{name}-{len(peer.letters)}"), "x" * size, ttl=ttl)
             peer.letters.append(letter)
-            self.post(peer, letter)
+            peer.post(letter, self.clock.now())
 
-    def post(self, peer: Peer, letter: Letter) -> None:
-        _, refusal = peer.outbox.put(BOB, letter.body, now=0.0, message=letter.id)
-        if refusal is not None:
-            letter.told = ReceiptState.REFUSED
+    @rule(name=st.sampled_from(sorted(PEOPLE)), which=st.integers(0, 20))
+    def withdraw(self, name: str, which: int) -> None:
+        """Give up on a letter that cannot have arrived, as who waits too long at a full mailbox does.
+
+        An agent's next life may not know that its last one did.
+        """
+        peer = self.peers[name]
+        if undecided := peer.undecided():
+            letter = undecided[which % len(undecided)]
+            if peer.outbox.withdraw(BOB, letter.id):
+                letter.told = ReceiptState.REFUSED
+
+    @rule(seconds=st.sampled_from([1.0, TTL + 1]))
+    def pass_time(self, seconds: float) -> None:
+        for clock in (self.clock, self.bob.clock):
+            self.do(clock.advance(seconds))
 
     @rule(
         name=senders,
@@ -217,10 +248,10 @@ class DurableChannel(RuleBasedStateMachine):
         peer.overtaken = peer.outbox
         peer.outbox = Outbox(AgentId(name), Incarnation(peer.outbox.incarnation + 1))
         for letter in peer.undecided():
-            self.post(peer, letter)
+            peer.post(letter, self.clock.now())
 
-    @rule(name=restarting, heard=st.booleans(), kill=kills)
-    def overtaken_life_sends(self, name: str, heard: bool, kill: str) -> None:
+    @rule(name=restarting, heard=st.booleans(), copied=st.booleans(), kill=kills)
+    def overtaken_life_sends(self, name: str, heard: bool, copied: bool, kill: str) -> None:
         """It has not noticed that it is over. What it is told must be true; only its next life's records count."""
         peer = self.peers[name]
         if (old := peer.overtaken) is None:
@@ -228,8 +259,11 @@ class DurableChannel(RuleBasedStateMachine):
         stray = Letter(MessageId(f"{name}-stray-{len(peer.strays)}"), "stray")
         peer.strays.append(stray)
         old.lost(BOB)
-        old.put(BOB, stray.body, now=0.0, message=stray.id)
-        answer = self.receive(encode_batch(old.next_batch(BOB)), kill)
+        old.put(BOB, stray.body, now=self.clock.now(), message=stray.id)
+        data = encode_batch(old.next_batch(BOB))
+        if copied:
+            self.network.append((name, data))
+        answer = self.receive(data, kill)
         if answer is None or not heard:
             old.lost(BOB)
             return
@@ -279,17 +313,28 @@ class DurableChannel(RuleBasedStateMachine):
                 self.do(self.bob.read())
 
     @rule(kill=kills)
-    def stop_and_live_again(self, kill: str) -> None:
+    def stop(self, kill: str) -> None:
+        """From now on this life refuses what comes; a later one may take in what is new."""
         with self.killing(kill):
             self.do(self.bob.stop())
-        self.live_again()
 
-    @rule()
-    def live_again(self) -> None:
-        if not self.bob.stopped:  # who was stopped goes on to refuse what comes
-            self.older.append(self.bob)
-        self.bob = Recipient(self.journal, self.bob.incarnation + 1, self.clock)
+    @rule(slow=st.sampled_from([0.0, 100.0]))
+    def live_again(self, slow: float) -> None:
+        self.older.append(self.bob)
+        streams = FleetLog(self.journal, "f")
+        left = left_mail(streams, BOB, *self.do(streams.left(BOB)))
+        self.bob = Recipient(self.journal, self.bob.incarnation + 1, self.clock.now() - slow)
         self.do(self.bob.open())
+        self.compare(left)
+        self.do(self.bob.go_on())
+
+    def compare(self, left: LeftMail) -> None:
+        """Whoever only reads what a dead life has left knows of its mail what the next life does."""
+        assert left.unread == self.bob.inbox.take(EVERYTHING)
+        for letter in (letter for peer in self.peers.values() for letter in (*peer.letters, *peer.strays)):
+            known = self.bob.inbox.receipt(letter.id)
+            looked_up = left.mailbox.receipt(letter.id)
+            assert (known and known._replace(step=None)) == (looked_up and looked_up._replace(step=None))
 
     @contextmanager
     def killing(self, kill: str) -> Generator[None]:
@@ -299,7 +344,7 @@ class DurableChannel(RuleBasedStateMachine):
             yield
         except Killed:
             self.journal.kill = ""
-            self.live_again()
+            self.live_again(0.0)
         finally:
             self.journal.kill = ""
 
@@ -313,6 +358,8 @@ class DurableChannel(RuleBasedStateMachine):
             self.loop.close()
 
     def heal(self) -> None:
+        if self.bob.stopped:
+            self.live_again(0.0)
         for name, peer in self.peers.items():
             peer.outbox.lost(BOB)
             for _ in range(2 * len(peer.letters) + 2):

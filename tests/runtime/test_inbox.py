@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
-from amrita_fleet.protocols.mail import BODY_LIMIT, Envelope, Kind, ReceiptState
+from amrita_fleet.protocols.mail import BODY_LIMIT, Envelope, Kind, ReceiptState, Refusal
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.config import MailConfig
 from amrita_fleet.runtime.inbox import Inbox
@@ -23,15 +23,16 @@ def inbox(messages: int = 5) -> Inbox:
 
 def test_a_copy_a_refused_one_and_one_that_was_consumed_are_not_fresh() -> None:
     box = inbox()
-    _, fresh = box.accept((letter(BOB, 1), letter(BOB, 2)))
-    assert [each.seq for each in fresh] == [1, 2]
+    judged = box.accept((letter(BOB, 1), letter(BOB, 2)))
+    assert ([each.seq for each in judged.fresh], judged.turned) == ([1, 2], ())
     box.consume((MessageId("bob.1"),), RunId("r"), 1)
-    verdicts, fresh = box.accept(
+    judged = box.accept(
         (letter(BOB, 1), letter(BOB, 2), letter(BOB, 3), letter(BOB, 4, body="x" * (BODY_LIMIT + 1)), letter(BOB, 5))
     )
-    assert [verdict is None for verdict in verdicts] == [True, True, True, False, True]
-    assert [each.seq for each in fresh] == [3, 5]
-    assert box.accept((letter(BOB, 3),)) == ((None,), ())
+    assert [verdict is None for verdict in judged.verdicts] == [True, True, True, False, True]
+    assert [each.seq for each in judged.fresh] == [3, 5]
+    assert [each.seq for each in judged.turned] == [4]
+    assert box.accept((letter(BOB, 3), letter(BOB, 4))) == ((None, Refusal.TOO_LARGE), (), ())
 
 
 batches = st.lists(
@@ -45,7 +46,7 @@ def test_each_message_is_fresh_once_exactly_when_it_was_stored(
 ) -> None:
     box, told = inbox(), list[MessageId]()
     for batch, count in zip(asked, read, strict=False):
-        _, fresh = box.accept(tuple(letter(sender, seq) for sender, seq in dict.fromkeys(batch)))
+        fresh = box.accept(tuple(letter(sender, seq) for sender, seq in dict.fromkeys(batch))).fresh
         told += [each.id for each in fresh]
         for each in fresh:
             receipt = box.receipt(each.id)

@@ -115,7 +115,7 @@ async def test_of_a_fleet(value: object) -> None:
 
 
 @given
-@pytest.mark.parametrize("argument", ["name", "limit", "system", "address", "watch"])
+@pytest.mark.parametrize("argument", ["name", "limit", "system", "address", "restarts", "watch"])
 def test_of_a_fleet_that_is_made(argument: str, value: object) -> None:
     made = tried(partial(cast("Any", Fleet), **{"system": "local", argument: value}))
     assert made is None or isinstance(made, Fleet)
@@ -171,7 +171,7 @@ async def suspended(tag: str, seconds: float) -> None:
     [
         *("preset", "base_url", "model", "api_key", "model_config", "thinking_config", "extra_body"),
         *("fallbacks", "instructions", "tools", "servers", "config", "limit", "memory", "run_timeout"),
-        *("plan", "output", "hooks", "strategy"),
+        *("plan", "output", "hooks", "strategy", "restart"),
     ],
 )
 def test_of_an_agent(argument: str, value: object) -> None:

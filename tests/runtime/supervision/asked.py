@@ -7,10 +7,12 @@ from typing import assert_never
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Settlement
-from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
+from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.limits import Limits
+from amrita_fleet.protocols.mail import DeadLetter, Refusal
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.prices import Rates
+from amrita_fleet.protocols.restarts import Restart, RestartPolicy
 from amrita_fleet.protocols.spawning import Allowance, SpawnRequest, StopRequest
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import RunError
@@ -25,9 +27,11 @@ from amrita_fleet.runtime.supervision.commands import (
     Bury,
     ChangeLimit,
     Check,
+    CloseMailbox,
     Command,
     FormTeams,
     GrantNoMore,
+    LifeCommand,
     Newcomer,
     PauseAgents,
     Settle,
@@ -87,7 +91,8 @@ def settlements(draw: st.DrawFn) -> Command:
 @st.composite
 def admissions(draw: st.DrawFn) -> Command:
     limit, team = draw(st.sampled_from([None, *LIMITS])), draw(st.sampled_from(["", "", TEAM, "nobodys"]))
-    newcomer = Newcomer(draw(names), draw(st.none() | names), limit, team, draw(st.booleans()))
+    word: Restart = draw(st.sampled_from(("permanent", "temporary")))
+    newcomer = Newcomer(draw(names), draw(st.none() | names), limit, team, draw(st.booleans()), restart=word)
     return Admit((newcomer._replace(allowance=draw(allowances), again=draw(st.booleans())),), 1)
 
 
@@ -110,15 +115,26 @@ def quiet(agent: AgentId, life: Incarnation, phase: str) -> Tell:
     return Tell(AgentStatus(agent, life, phase, since=1.0), ())
 
 
+def closing(agent: AgentId, life: Incarnation) -> CloseMailbox:
+    """A mailbox is closed that held one message."""
+    return CloseMailbox(agent, life, Incarnation(life + 1), (DeadLetter(MessageId("m"), BOB, Refusal.DIED),))
+
+
+policies = st.sampled_from([RestartPolicy(), RestartPolicy(intensity=0), RestartPolicy(intensity=1, period=2)])
+
 commands = st.one_of(
     admissions(),
     spawns(),
     st.builds(StopChild, st.builds(StopRequest, names, lives, names)),
     st.builds(
-        Begin, st.sampled_from(["one", "two"]), st.sampled_from([None, Limits(tokens=1), Limits(tokens=50), LIMIT])
+        Begin,
+        st.sampled_from(["one", "two"]),
+        st.sampled_from([None, Limits(tokens=1), Limits(tokens=50), LIMIT]),
+        policies,
     ),
     st.just(AdmitUser()),
     st.builds(Bury, names, lives, st.just("gone"), st.booleans()),
+    st.builds(closing, names, lives),
     check_ins(),
     settlements(),
     st.builds(told, names, lives, st.sampled_from(["idle", "thinking"]), st.integers(0, 3)),
@@ -141,8 +157,8 @@ def answer(supervisor: Supervisor, command: Command) -> object:
 def said(supervisor: Supervisor, command: Command) -> object:
     found: object = None
     match command:
-        case Begin() | Admit() | Spawn() | AdmitUser() | Bury():
-            found = admitted(supervisor, command)
+        case Begin() | Admit() | Spawn() | AdmitUser() | Bury() | CloseMailbox():
+            found = lived(supervisor, command)
         case Check(asked=asked):
             found = supervisor.check_in(asked)
         case Settle(settlement=settlement):
@@ -152,6 +168,25 @@ def said(supervisor: Supervisor, command: Command) -> object:
         case _:
             found = steered(supervisor, command)
     return found
+
+
+def lived(supervisor: Supervisor, command: LifeCommand) -> object:
+    match command:
+        case Begin(owner=owner, limit=limit, restarts=restarts):
+            supervisor.begin(owner, limit, restarts)
+        case Admit(newcomers=newcomers, pid=pid):
+            return supervisor.admit_all(newcomers, pid)
+        case Spawn(request=request, pid=pid):
+            return supervisor.spawn(request, pid)
+        case AdmitUser():
+            return supervisor.admit(USER, None, None, 0)
+        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
+            return supervisor.died(agent, incarnation, reason, restart=restart)
+        case CloseMailbox(agent=agent, incarnation=incarnation, under=under, letters=letters):
+            supervisor.close_mailbox(agent, incarnation, under, letters)
+        case _ as unknown:
+            assert_never(unknown)
+    return None
 
 
 def steered(
@@ -171,23 +206,6 @@ def steered(
             return supervisor.limit(of, limit)
         case GrantNoMore(of=of):
             return supervisor.grant_no_more(of)
-        case _ as unknown:
-            assert_never(unknown)
-
-
-def admitted(supervisor: Supervisor, command: Begin | Admit | Spawn | AdmitUser | Bury) -> object:
-    match command:
-        case Begin(owner=owner, limit=limit):
-            supervisor.begin(owner, limit)
-            return None
-        case Admit(newcomers=newcomers, pid=pid):
-            return supervisor.admit_all(newcomers, pid)
-        case Spawn(request=request, pid=pid):
-            return supervisor.spawn(request, pid)
-        case AdmitUser():
-            return supervisor.admit(USER, None, None, 0)
-        case Bury(agent=agent, incarnation=incarnation, reason=reason, restart=restart):
-            return supervisor.died(agent, incarnation, reason, restart=restart)
         case _ as unknown:
             assert_never(unknown)
 

@@ -5,7 +5,8 @@ from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid, NameTaken
-from amrita_fleet.runtime.supervision.roster import Member, Roster, RosterState, check_name
+from amrita_fleet.runtime.supervision.member import Member
+from amrita_fleet.runtime.supervision.roster import Roster, RosterState, check_name
 
 FIRST = Incarnation(1)
 SECOND = Incarnation(2)
@@ -174,6 +175,6 @@ def test_a_roster_goes_on_in_another_process() -> None:
     second = Roster(decode(encode(first.state()), RosterState))
 
     assert second.state() == first.state()
-    assert agents(second.members()) == [ANA, BOB, CAT, DAN]
+    assert agents(second.family(())) == [ANA, BOB, CAT, DAN]
     assert second.admit(newcomer(CAT, BOB)).incarnation == SECOND
     assert second.admit(newcomer(AgentId("eve"))).stopped == "enough"

@@ -4,6 +4,7 @@ import asyncio
 import threading
 from collections.abc import Callable, ItemsView
 from itertools import pairwise
+from typing import cast
 
 import pytest
 from hypothesis import given
@@ -15,6 +16,7 @@ from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, RunId
 from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.restarts import RestartPolicy
 from amrita_fleet.runtime.clock import SystemClock, VirtualClock
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.journal_errors import RecordInvalid
@@ -22,7 +24,7 @@ from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.supervision.command_log import Cadence, Noted, Unrecorded
 from amrita_fleet.runtime.supervision.commands import Admit, Command, Newcomer
 from amrita_fleet.runtime.supervision.replay import perform
-from amrita_fleet.runtime.supervision.restart import RESTARTS
+from amrita_fleet.runtime.supervision.restart import USUAL
 from amrita_fleet.runtime.supervision.state import BEGINNING, SupervisorState
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
@@ -283,13 +285,37 @@ async def test_restarts_before_a_snapshot_count_after_it() -> None:
     cadence = Cadence(commands=1, growth=0.0)
     process = await Process(MemoryJournal(clock=clock), clock, cadence).open()
     again: list[bool] = []
-    for _ in range(RESTARTS + 1):
+    for _ in range(USUAL.intensity + 1):
         life = process.supervisor.admit(ANA, None, None, 1)
         again.append(process.supervisor.died(ANA, life, "gone", restart=True))
         await process.log.written()
         process = await Process(process.journal, clock, cadence).open()
 
-    assert again == [True] * RESTARTS + [False]
+    assert again == [True] * USUAL.intensity + [False]
+
+
+@pytest.mark.parametrize("cadence", [Cadence(commands=1, growth=0.0), None], ids=["a snapshot", "commands alone"])
+async def test_the_policy_of_restarts_and_the_word_of_each_agent_hold_for_the_next_process(
+    cadence: Cadence | None,
+) -> None:
+    clock = VirtualClock(1_000.0)
+    first = await Process(MemoryJournal(clock=clock), clock, cadence).open()
+    first.supervisor.begin("owner", None, RestartPolicy(intensity=1, period=5))
+    first.supervisor.admit_all([Newcomer(ANA), Newcomer(BOB, restart="temporary")], 1)
+    assert first.supervisor.died(ANA, Incarnation(1), "the first reason", restart=True)
+    first.supervisor.admit(ANA, None, None, 1)
+    await first.log.written()
+
+    next_ = await Process(first.journal, clock, cadence).open()
+
+    assert not next_.supervisor.died(BOB, Incarnation(1), "gone", restart=True)
+    assert not next_.supervisor.died(ANA, Incarnation(2), "the second reason", restart=True)
+    (notice,) = [each for each in next_.supervisor.feed.read(0, 100) if each.extra_type == "quarantined"]
+    assert [death["reason"] for death in deaths_of(notice)] == ["the first reason", "the second reason"]
+
+
+def deaths_of(notice: Notice) -> list[dict[str, str]]:
+    return cast("list[dict[str, str]]", notice.data["deaths"])
 
 
 @pytest.mark.parametrize("cadence", [Cadence(commands=1, growth=0.0), None], ids=["a snapshot", "commands alone"])

@@ -5,7 +5,7 @@ import pytest
 from amrita_fleet import AgentUnknown
 from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.limits import Limits
-from amrita_fleet.runtime.supervision.restart import RESTARTS
+from amrita_fleet.runtime.supervision.restart import USUAL
 from amrita_fleet.runtime.supervision.succession import next_life
 from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
 
@@ -39,8 +39,8 @@ def test_who_was_stopped_has_no_next_life(supervisor: Supervisor) -> None:
 
 
 def test_who_dies_too_often_has_no_next_life(supervisor: Supervisor) -> None:
-    lives = [next_life(supervisor, ANA, Incarnation(number), 2) for number in range(1, RESTARTS + 2)]
-    assert lives == [*range(2, RESTARTS + 2), None]
+    lives = [next_life(supervisor, ANA, Incarnation(number), 2) for number in range(1, USUAL.intensity + 2)]
+    assert lives == [*range(2, USUAL.intensity + 2), None]
 
 
 def test_nobody_follows_an_agent_that_never_was(supervisor: Supervisor) -> None:
