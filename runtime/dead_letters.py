@@ -36,6 +36,9 @@ log = logging.getLogger(__name__)
 PAUSE = 1.0
 """Seconds until a mailbox is tried again that could not be closed."""
 
+LATE = 1.0
+"""Seconds after a death in which senders may still tell of what they sent before; they gather what they tell."""
+
 
 class DeadLetterOffice:
     """Closes the mailboxes of a fleet's dead, and knows what became of their mail.
@@ -115,6 +118,7 @@ class DeadLetterOffice:
 
     async def _close(self, box: OpenMailbox) -> None:
         if self._journal is None:
+            await self._clock.sleep(LATE)
             under, letters = box.incarnation, unread_told(self._notices, box)
         else:
             under = Incarnation(box.incarnation + 1)

@@ -76,14 +76,14 @@ class SpawnWatch:
             spawns = standing(spawns, self._supervisor.unheard, now)
             for each in spawns.values():
                 if now - each.since >= self._patience:
-                    await self._give_up(each.unheard)
+                    await asyncio.gather(*map(self._give_up, each.unheard))
             await self._clock.sleep(self._patience / LOOKS)
 
-    async def _give_up(self, unheard: Iterable[Unheard]) -> None:
-        for each in sorted(unheard):
-            if await self._births.ended(each.agent) and each in self._supervisor.unheard:
-                log.warning("%s was admitted and never lived: %s", each.agent, ABANDONED)
-                self._supervisor.died(each.agent, each.incarnation, ABANDONED)
+    async def _give_up(self, unheard: Unheard) -> None:
+        """Bury one that has no process, whatever was heard of it while that was found out."""
+        if await self._births.ended(unheard.agent):
+            log.warning("%s was admitted and does not live: %s", unheard.agent, ABANDONED)
+            self._supervisor.died(unheard.agent, unheard.incarnation, ABANDONED)
 
 
 def standing(before: Mapping[Spawn, Standstill], unheard: Iterable[Unheard], now: float) -> dict[Spawn, Standstill]:

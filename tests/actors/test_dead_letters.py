@@ -28,6 +28,7 @@ async def written(fleet: Fleet) -> Receipt:
     model = steady(call("send_message", to="ana", body="from bob"), say("sent"), say("told"))
     (bob,) = await fleet.spawn(Agent(preset=model), ["bob"])
     assert (await bob.run("write")).text == "sent"
+    await until(fleet, event("bob", "sent"))
     receipt = await fleet.send("ana", "from the user")
     assert (await fleet.receipt(receipt)).state is ReceiptState.ACCEPTED
     return receipt

@@ -407,62 +407,79 @@ async def test_an_agent_whose_records_cannot_be_read_holds_up_no_other_one(caplo
 # --- without a journal ------------------------------------------------------------------------------------------------
 
 
-async def without_journal(*, dies: bool = True) -> tuple[Supervisor, DeadLetterOffice, list[tuple[AgentId, str]]]:
-    """A fleet whose ana has died with what was in her process; bob had written to her three times."""
-    notes: list[tuple[AgentId, str]] = []
-    supervisor = Supervisor(fleet="f", limit=None, now=lambda: 1.0, post=lambda who, text: notes.append((who, text)))
-    supervisor.admit_all([Newcomer(ANA), Newcomer(BOB)], 1)
-    row = supervisor.find(BOB)
-    sent = [{"id": id_, "recipient": to, "refusal": ""} for id_, to in (("b1", ANA), ("b2", ANA), ("b3", "cem"))]
-    supervisor.report(row, tuple(Notice(NoticeType.MAIL, "sent", BOB, "to ana", data=each) for each in sent))
-    consumed = Notice(NoticeType.MAIL, "consumed", ANA, "from bob", RunId("r"), 3, {"id": "b1", "sender": BOB})
-    supervisor.report(supervisor.find(ANA), (consumed,))
-    office = DeadLetterOffice(supervisor, None, VirtualClock())
-    if dies:
-        supervisor.died(ANA, FIRST, "killed")
-        await office.close([ANA])
-    return supervisor, office, notes
+class Bare:
+    """A fleet without a journal: bob wrote to ana twice, who read one, and once to somebody else."""
+
+    def __init__(self) -> None:
+        self.notes: list[tuple[AgentId, str]] = []
+        self.clock = VirtualClock()
+        self.supervisor = Supervisor(
+            fleet="f", limit=None, now=lambda: 1.0, post=lambda who, text: self.notes.append((who, text))
+        )
+        self.supervisor.admit_all([Newcomer(ANA), Newcomer(BOB)], 1)
+        for id_, to in (("b1", ANA), ("b2", ANA), ("b3", "cem")):
+            self.sent(id_, to)
+        self.consumed("b1")
+        self.office = DeadLetterOffice(self.supervisor, None, self.clock)
+
+    def sent(self, id_: str, to: str = ANA) -> None:
+        """Bob tells that he sent a message."""
+        notice = Notice(NoticeType.MAIL, "sent", BOB, "", data={"id": id_, "recipient": to, "refusal": ""})
+        self.supervisor.report(self.supervisor.find(BOB), (notice,))
+
+    def consumed(self, id_: str) -> None:
+        """Ana tells that she read one."""
+        notice = Notice(NoticeType.MAIL, "consumed", ANA, "", RunId("r"), 3, {"id": id_, "sender": BOB})
+        self.supervisor.report(self.supervisor.find(ANA), (notice,))
+
+    async def ana_dies(self, life: int = 1) -> list[Notice]:
+        """Have ana die; gives the dead letters."""
+        self.supervisor.died(ANA, Incarnation(life), "killed")
+        await self.clock.advance(10)
+        return dead(self.supervisor.feed.read(0, 100))
 
 
-async def test_without_a_journal_what_is_known_to_be_sent_and_not_to_be_read_is_lost_with_the_process() -> None:
-    supervisor, office, notes = await without_journal()
-    (told,) = dead(supervisor.feed.read(0, 100))
+@pytest.fixture
+async def bare() -> AsyncGenerator[Bare, None]:
+    made = Bare()
+    yield made
+    await made.office.aclose()
+
+
+async def test_without_a_journal_what_is_known_to_be_sent_and_not_to_be_read_is_lost_with_the_process(
+    bare: Bare,
+) -> None:
+    (told,) = await bare.ana_dies()
     assert (told.text, told.data["refusal"]) == ("b2 from bob was lost when its recipient died: lost", "lost")
-    assert notes == [(BOB, "ana died with your message b2, and may not have read it: lost.")]
-    await office.aclose()
+    assert bare.notes == [(BOB, "ana died with your message b2, and may not have read it: lost.")]
 
 
-async def test_without_a_journal_receipts_say_what_is_known_and_that_the_rest_is_lost() -> None:
-    _, office, _ = await without_journal()
-    receipts = [await office.receipt(ANA, MessageId(id_)) for id_ in ("b1", "b2", "the user's")]
-    consumed = Receipt(MessageId("b1"), ANA, ReceiptState.CONSUMED, None, RunId("r"), 3)
-    assert receipts[0] == consumed
+async def test_without_a_journal_receipts_say_what_is_known_and_that_the_rest_is_lost(bare: Bare) -> None:
+    await bare.ana_dies()
+    receipts = [await bare.office.receipt(ANA, MessageId(id_)) for id_ in ("b1", "b2", "the user's")]
+    assert receipts[0] == Receipt(MessageId("b1"), ANA, ReceiptState.CONSUMED, None, RunId("r"), 3)
     assert [*map(state, receipts[1:])] == [(ReceiptState.DEAD, Refusal.LOST)] * 2
-    await office.aclose()
 
 
-async def test_without_a_journal_of_one_that_is_being_spawned_nothing_is_lost() -> None:
-    _, office, _ = await without_journal(dies=False)
-    assert await office.receipt(BOB, MessageId("m")) is None
-    await office.aclose()
+async def test_without_a_journal_of_one_that_is_being_spawned_nothing_is_lost(bare: Bare) -> None:
+    assert await bare.office.receipt(BOB, MessageId("m")) is None
 
 
-async def test_what_the_dead_read_is_not_lost_although_its_sender_tells_of_it_only_later() -> None:
-    supervisor, office, _ = await without_journal(dies=False)
-    consumed = Notice(NoticeType.MAIL, "consumed", ANA, "from bob", RunId("r"), 4, {"id": "b4", "sender": BOB})
-    supervisor.report(supervisor.find(ANA), (consumed,))
-    sent = Notice(NoticeType.MAIL, "sent", BOB, "to ana", data={"id": "b4", "recipient": ANA, "refusal": ""})
-    supervisor.report(supervisor.find(BOB), (sent,))
-    supervisor.died(ANA, FIRST, "killed")
-    await office.close([ANA])
-    assert [each.data["id"] for each in dead(supervisor.feed.read(0, 100))] == ["b2"]
-    await office.aclose()
+async def test_what_the_dead_read_is_not_lost_although_its_sender_tells_of_it_only_later(bare: Bare) -> None:
+    bare.consumed("b4")
+    bare.sent("b4")
+    assert [each.data["id"] for each in await bare.ana_dies()] == ["b2"]
 
 
-async def test_a_lost_message_is_told_once_however_often_its_recipient_dies() -> None:
-    supervisor, office, _ = await without_journal()
-    assert supervisor.admit(ANA, None, None, 1) == 2
-    supervisor.died(ANA, Incarnation(2), "killed again")
-    await office.close([ANA])
-    assert [each.data["id"] for each in dead(supervisor.feed.read(0, 100))] == ["b2"]
-    await office.aclose()
+async def test_what_a_sender_tells_of_a_moment_after_the_death_is_lost_too(bare: Bare) -> None:
+    bare.supervisor.died(ANA, FIRST, "killed")
+    await bare.clock.advance(0.5)
+    bare.sent("b4")
+    await bare.clock.advance(10)
+    assert [each.data["id"] for each in dead(bare.supervisor.feed.read(0, 100))] == ["b2", "b4"]
+
+
+async def test_a_lost_message_is_told_once_however_often_its_recipient_dies(bare: Bare) -> None:
+    await bare.ana_dies()
+    assert bare.supervisor.admit(ANA, None, None, 1) == 2
+    assert [each.data["id"] for each in await bare.ana_dies(2)] == ["b2"]

@@ -10,7 +10,7 @@ from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.journal.memory import MemoryJournal
-from amrita_fleet.runtime.supervision.member import ABANDONED
+from amrita_fleet.runtime.supervision.member import ABANDONED, UNSPAWNED
 from amrita_fleet.runtime.supervision.spawn_watch import SpawnWatch
 from amrita_fleet.runtime.supervision.succession import next_life
 from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
@@ -121,7 +121,7 @@ async def test_one_that_is_coming_to_life_is_asked_for_again_and_not_buried(hous
     assert house.dead() == [ANA]
 
 
-async def test_one_that_is_heard_of_while_its_process_is_looked_for_is_not_buried() -> None:
+async def test_one_whose_process_was_ended_is_buried_although_it_was_heard_of_at_the_last_moment() -> None:
     clock = VirtualClock(1_000.0)
     supervisor = Supervisor(fleet="f", limit=None, now=clock.now, post=lambda _agent, _text: None)
 
@@ -133,7 +133,25 @@ async def test_one_that_is_heard_of_while_its_process_is_looked_for_is_not_burie
     house = Late(supervisor, clock)
     house.admit(ANA)
     await clock.advance(2 * PATIENCE)
-    assert house.dead() == []
+    assert reasons(supervisor) == [(ANA, ABANDONED)]
+    await house.watch.aclose()
+
+
+async def test_one_that_lives_again_when_its_last_process_is_found_gone_is_left_alone() -> None:
+    clock = VirtualClock(1_000.0)
+    supervisor = Supervisor(fleet="f", limit=None, now=clock.now, post=lambda _agent, _text: None)
+
+    class Undone(House):
+        async def ended(self, agent: AgentId) -> bool:
+            self.supervisor.died(agent, FIRST, UNSPAWNED)
+            self.supervisor.admit(agent, None, None, 2)
+            self.lives(agent, 2)
+            return True
+
+    house = Undone(supervisor, clock)
+    house.admit(ANA)
+    await clock.advance(2 * PATIENCE)
+    assert (reasons(supervisor), house.dead()) == ([(ANA, UNSPAWNED)], [])
     await house.watch.aclose()
 
 
