@@ -28,7 +28,8 @@ pytestmark = [pytest.mark.anyio, pytest.mark.ray, pytest.mark.slow]
 
 ROOT = Path(__file__).resolve().parents[2]
 ANA, BOB = AgentId("ana"), AgentId("bob")
-PATIENCE = 4.0
+PATIENCE = 20.0
+"""Seconds: an agent comes to life in one, on a busy machine in some."""
 
 
 @pytest.fixture
