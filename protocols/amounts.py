@@ -41,6 +41,8 @@ class Amount:
 
     def __add__(self, other: "Amount") -> "Amount":
         """Both together."""
+        if other is ZERO:  # as most are that accounts add up, with each check-in a dozen
+            return self
         return Amount(
             self.tokens + other.tokens,
             self.nanodollars + other.nanodollars,
@@ -50,6 +52,8 @@ class Amount:
 
     def __sub__(self, other: "Amount") -> "Amount":
         """What is left without the other; a field of it may be negative."""
+        if other is ZERO:
+            return self
         return Amount(
             self.tokens - other.tokens,
             self.nanodollars - other.nanodollars,
