@@ -133,8 +133,11 @@ class Reservation:
         return Reservation(self.ask, self.output, share, certainty, late, self.tools)
 
     def _unmetered(self, held: Amount, spent: Amount) -> Amount:
-        """What is set aside, with calls that nothing was set aside for because nothing limited them then."""
-        if not self.is_open:
-            return held
-        calls = held.model_calls or spent.model_calls
-        return Amount(held.tokens, held.nanodollars, calls, spent.tool_calls if self.tools is None else held.tool_calls)
+        """What is set aside, with calls that nothing was set aside for because nothing limited them then.
+
+        A call of a model has been counted once its attempt has ended. Those of tools may be heard of later: who was
+        found dead, and lives, tells what its last reply called.
+        """
+        models = held.model_calls or (spent.model_calls if self.is_open else 0)
+        tools = spent.tool_calls if self.tools is None else held.tool_calls
+        return Amount(held.tokens, held.nanodollars, models, tools)
