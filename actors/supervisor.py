@@ -10,7 +10,7 @@ from functools import partial
 
 import ray
 
-from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
+from ..protocols.checkin import AgentStatus
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
 from ..runtime.clock import SystemClock
@@ -76,6 +76,13 @@ class SupervisorActor(SteeringDesk, Reborn):
         return self._made
 
     @property
+    def _calls(self) -> Watchdog:
+        """Who answers check-ins and takes settlements; raises what `_supervisor` raises."""
+        if self._watchdog is None:
+            raise self._starting()
+        return self._watchdog
+
+    @property
     def _waits(self) -> WaitDesk:
         """Who is told of waits; raises what `_supervisor` raises."""
         if self._watch is None:
@@ -131,32 +138,15 @@ class SupervisorActor(SteeringDesk, Reborn):
             bury_all(made, ENDED)
         self._log, self._watch = commands, WaitWatch(made, RayAgents(post), clock)
         reach = RayReach(post, made.stop, service=self._charter.service)
-        self._watchdog = Watchdog(made, reach, self._notes, clock, self._policy)
-        self._made = made  # the last: with it, other groups answer
-        self._watching = watch_over(self._watchdog)
+        watchdog = Watchdog(made, reach, self._notes, clock, self._policy)
+        self._made = made
+        self._watchdog = watchdog  # the last: with both, other groups answer
+        self._watching = watch_over(watchdog)
         await self._written()
-
-    def _leave(self, asked: CheckIn) -> Directive:
-        """Answer a check-in, with the watch beside it."""
-        watchdog = self._watchdog
-        if watchdog is None or self._made is None:
-            return super()._leave(asked)
-        if (instead := watchdog.instead(asked)) is not None:
-            return instead
-        directive = super()._leave(asked)
-        watchdog.checked_in(asked, directive)
-        return directive
 
     def _rows(self) -> tuple[AgentStatus, ...]:
         """The rows of all agents, each with a note that says why it is so."""
-        rows = super()._rows()
-        return rows if self._watchdog is None else self._watchdog.explained(rows)
-
-    def _settled(self, settlement: Settlement) -> None:
-        """Take what an attempt came to."""
-        super()._settled(settlement)
-        if self._watchdog is not None:
-            self._watchdog.settled(settlement)
+        return self._calls.explained(super()._rows())
 
     async def _commands(self, clock: Clock, *, first: bool) -> JournaledCommands | None:
         """What the journal keeps of the Supervisors before, if there is a journal."""

@@ -25,8 +25,8 @@ from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
 from .journal_errors import JournalUnavailable
 from .local_succession import LocalSuccession
-from .local_watch import LocalReach, WatchedLink
-from .local_ways import LocalAgents, LocalApprovals, LocalBudgets, LocalDrain, LocalPost, one_owner
+from .local_watch import LocalReach
+from .local_ways import LocalAgents, LocalApprovals, LocalBudgets, LocalDrain, LocalLink, LocalPost, one_owner
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
@@ -141,7 +141,7 @@ class LocalSystem:
         )
         reach = LocalReach(self._post, self._lives.kill, lambda agent, reason: self.stop((agent,), reason))
         self._watchdog = Watchdog(self._supervisor, reach, self._send_note, clock, self._policy)
-        link = WatchedLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
+        link = LocalLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
         self._around = Surroundings(link, self._post, clock, self._log)
         self._watching = watch_over(self._watchdog)
 

@@ -1,7 +1,8 @@
 """The watch at work: looks after the living every few seconds, and does what the ladder says.
 
-It stands beside the Supervisor, whose notices it reads and whose check-ins and settlements it is told of. What a system
-can do to an agent is a port (`Reach`). Nothing here decides: that is `supervision.watch` and `supervision.ladder`.
+It stands beside the Supervisor, whose notices it reads and to whom check-ins and settlements go through it. What a
+system can do to an agent is a port (`Reach`). Nothing here decides: that is `supervision.watch` and
+`supervision.ladder`.
 """
 
 import asyncio
@@ -15,6 +16,7 @@ from ..protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, CheckIn,
 from ..protocols.errors import FleetError
 from ..protocols.ids import USER, AgentId, Incarnation
 from .ports import Clock
+from .step.phases import Phase
 from .supervision.advice import notice_of, order_to, reason_of, report_of
 from .supervision.facts import CheckedIn, Fact, Heard, Pulse, Seen, Settled
 from .supervision.finding import Trouble
@@ -28,7 +30,7 @@ __all__ = ("Reach", "Watchdog", "watch_over")
 
 log = logging.getLogger(__name__)
 
-QUIET = frozenset({"idle", "waiting", "paused", STOPPED, DEAD, RESTARTING})
+QUIET = frozenset({Phase.IDLE, Phase.WAITING, Phase.PAUSED, STOPPED, DEAD, RESTARTING})
 """Phases in which an agent does nothing: that it begins something comes as a notice, so nobody asks until then."""
 
 PATIENCE = 1.0
@@ -75,7 +77,7 @@ class Reach(Protocol):
 
 
 class Watchdog:
-    """Watches one fleet. `run` belongs to one loop; what the Supervisor's ends tell it may come from any thread."""
+    """Watches one fleet. `run` belongs to one loop; check-ins, settlements and questions may come from any thread."""
 
     def __init__(
         self,
@@ -108,24 +110,30 @@ class Watchdog:
         self._read = newest[0].number if newest else 0
         self._looked = clock.monotonic()
 
-    # --- what the ends for agents tell it -----------------------------------------------------------------------------
+    # --- what agents ask of the Supervisor, with the watch beside it --------------------------------------------------
 
-    def instead(self, asked: CheckIn) -> EndStep | None:
-        """What an agent is told instead of what the Supervisor would say: to end its Step, once; None: nothing."""
+    def check_in(self, asked: CheckIn) -> Directive:
+        """Answer as the Supervisor does, but an agent that is to end its Step is told that instead, once."""
+        if (instead := self._instead(asked)) is not None:
+            return instead
+        directive = self._supervisor.check_in(asked)
+        self._learn(CheckedIn(asked, directive))
+        return directive
+
+    def settle(self, settlement: Settlement) -> None:
+        """Have the Supervisor book what an attempt came to."""
+        self._supervisor.settle(settlement)
+        self._learn(Settled(settlement))
+
+    def _instead(self, asked: CheckIn) -> EndStep | None:
         with self._lock:
-            reason = self._ending.pop(asked.agent, None) if asked.phase == "thinking" else None
+            reason = self._ending.pop(asked.agent, None) if asked.phase == Phase.THINKING else None
         if reason is None:
             return None
         self._supervisor.step_back(asked.agent)  # it may have a place in line from before
         return EndStep(reason)
 
-    def checked_in(self, asked: CheckIn, directive: Directive) -> None:
-        """An agent asked for leave and was told this."""
-        self._learn(CheckedIn(asked, directive))
-
-    def settled(self, settlement: Settlement) -> None:
-        """An attempt of a model call has ended."""
-        self._learn(Settled(settlement))
+    # --- what people see ----------------------------------------------------------------------------------------------
 
     def explained(self, rows: tuple[AgentStatus, ...]) -> tuple[AgentStatus, ...]:
         """The rows as they are now, each with a note that says why it is so, unless it has one or is idle."""
