@@ -20,12 +20,13 @@ from ..runtime.journal_errors import Fenced, JournalConflict, JournalUnavailable
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.ports import Clock
 from ..runtime.supervision.command_log import JournaledCommands
+from ..runtime.supervision.commands import Newcomer
 from ..runtime.supervision.ownership import check_owner
 from ..runtime.supervision.policy import WatchPolicy
 from ..runtime.supervision.replay import bury_all, perform
 from ..runtime.supervision.state import BEGINNING
 from ..runtime.supervision.succession import next_life
-from ..runtime.supervision.supervisor import Newcomer, Supervisor
+from ..runtime.supervision.supervisor import Supervisor
 from ..runtime.supervision.wait_desk import WaitDesk
 from ..runtime.supervision.wait_watch import WaitWatch
 from ..runtime.supervision.wording import ENDED

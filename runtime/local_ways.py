@@ -17,7 +17,8 @@ from .host import AgentHost
 from .journal_errors import Fenced, FleetTaken, JournalConflict
 from .lease import is_latest
 from .ports import Clock
-from .supervision.supervisor import Supervisor, Team
+from .supervision.commands import Team
+from .supervision.supervisor import Supervisor
 from .supervision.wait_desk import WaitDesk
 from .watchdog import Watchdog
 

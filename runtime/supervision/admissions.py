@@ -12,19 +12,11 @@ from ..limit_errors import LimitTooLarge, PriceMissing, TeamUnknown
 from . import wording
 from .account import Account, Path, team_name
 from .bench import Bench, Facts
-from .commands import (
-    Admit,
-    AdmitUser,
-    Begin,
-    Bury,
-    FormTeams,
-    Newcomer,
-    Team,
-)
+from .commands import Admit, AdmitUser, Begin, Bury, FormTeams, Newcomer, Team
 from .ledger import Short
 from .roster import NEWCOMER, Member, Roster, check_name, is_restarting
 
-__all__ = ("Admissions", "Newcomer", "Team")
+__all__ = ("Admissions",)
 
 
 class Admissions(Bench):

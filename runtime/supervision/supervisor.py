@@ -9,19 +9,11 @@ from . import wording
 from .account import Account
 from .bench import Facts
 from .budgets import Budgets
-from .commands import (
-    Check,
-    Newcomer,
-    PauseAgents,
-    Settle,
-    StopAgents,
-    Team,
-    Tell,
-)
+from .commands import Check, PauseAgents, Settle, StopAgents, Tell
 from .permission import hold_up
 from .roster import Member
 
-__all__ = ("Newcomer", "Supervisor", "Team")
+__all__ = ("Supervisor",)
 
 
 class Supervisor(Budgets):

@@ -24,7 +24,8 @@ from amrita_fleet.protocols.outcome import Limit
 from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid
 from amrita_fleet.runtime.limit_errors import LimitTooLarge, PriceMissing
 from amrita_fleet.runtime.supervision.account import Account, Level
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor, Team
+from amrita_fleet.runtime.supervision.commands import Newcomer, Team
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 ANA, BOB, CEM = AgentId("ana"), AgentId("bob"), AgentId("cem")
 FIRST = Incarnation(1)
