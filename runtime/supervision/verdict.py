@@ -5,9 +5,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED
-from ...protocols.ids import AgentId
+from ..step.phases import Phase
 from .deadlines import Deadlines
-from .sight import ACTING, ASKING, Granted, OpenCall, Sight, Told
+from .sight import ASKING, Granted, OpenCall, Sight, Told
 
 __all__ = ("State", "Verdict", "quietest", "verdict_on")
 
@@ -40,7 +40,6 @@ class Verdict:
         tool: The tool that it is in.
     """
 
-    agent: AgentId
     state: State
     why: str
     seconds: float
@@ -66,7 +65,7 @@ def verdict_on(sight: Sight, at: float, deadlines: Deadlines) -> Verdict:
     found = over(sight) if sight.over else unanswering(sight, at, deadlines) or living(sight)
     seconds = max(0.0, at - found.since)
     time = "" if found.state in UNTIMED else f" for {seconds:.0f} s"
-    return Verdict(sight.agent, found.state, f"{found.doing}{time}{found.after}", seconds, found.tool)
+    return Verdict(found.state, f"{found.doing}{time}{found.after}", seconds, found.tool)
 
 
 def over(sight: Sight) -> Shown:
@@ -90,18 +89,18 @@ def unanswering(sight: Sight, at: float, deadlines: Deadlines) -> Shown | None:
 
 def living(sight: Sight) -> Shown:
     """Of one that answers, by its phase."""
-    if sight.phase == ACTING:
+    if sight.phase == Phase.ACTING:
         return acting(sight)
     if sight.phase in ASKING:
         return asking(sight)
     note = f": {sight.note}" if sight.note else ""
     match sight.phase:
-        case "idle":
+        case Phase.IDLE:
             return Shown(State.IDLE, "idle", sight.since)
-        case "waiting":
+        case Phase.WAITING:
             whose = f" of {' or '.join(sight.senders)}" if sight.senders else ""
             return Shown(State.MAIL, f"waiting for mail{whose}", sight.since)
-        case "paused":
+        case Phase.PAUSED:
             return Shown(State.PAUSED, "paused", sight.since, note)
         case _:
             return Shown(State.BETWEEN, sight.phase, sight.moved, note)
