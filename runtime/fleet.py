@@ -9,7 +9,7 @@ from types import TracebackType
 from typing import Literal, NoReturn, Self, cast
 
 from ..protocols.ids import AgentId
-from ..protocols.limits import Limits, limit_of
+from ..protocols.limits import Limits, plain_limit
 from .agent import Agent
 from .closing import DRAIN_GRACE, Closing, patiently
 from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
@@ -313,16 +313,6 @@ def account_of(given: AgentRef | Run | str | None) -> str:
     if isinstance(given, Run):
         return given.id
     return "" if given is None else name_of(given)
-
-
-def plain_limit(given: Limits | int | None) -> Limits | None:
-    """A limit as it is written down.
-
-    Raises:
-        PresetInvalid: It is none.
-    """
-    limit = limit_of(given)
-    return None if limit is None else limit.plain
 
 
 def teams_of(given: object) -> tuple[Team, ...]:

@@ -7,12 +7,12 @@ from textwrap import shorten
 from ...protocols.amounts import Amount
 from ...protocols.checkin import DEAD, ENDED, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
-from ...protocols.limits import Unit, dollars, shown
+from ...protocols.limits import UNITS, Unit, count_of, dollars, shown
 from ...protocols.notices import Notice, NoticeType
 from ...protocols.waits import Endless, WaitRefusal
 from .account import BOUNDLESS, Account
 from .gate import Queued
-from .ledger import UNITS, Short
+from .ledger import Short
 from .restart import PERIOD, RESTARTS
 from .roster import Member
 from .waits import Knot
@@ -79,17 +79,18 @@ def left(account: Account, unit: Unit) -> str:
 
 def overshoot(over: Amount) -> str:
     """What a provider counted beyond what was reserved."""
-    return " and ".join(counted(over, unit) for unit in UNITS if over.parts[UNITS.index(unit)])
+    return " and ".join(counted(over, unit) for unit in UNITS if count_of(over, unit))
 
 
 def counted(amount: Amount, unit: Unit) -> str:
     """So much of one thing, with its name."""
-    return shown(unit, amount.dollars if unit is Unit.DOLLARS else amount.parts[UNITS.index(unit)])
+    return shown(unit, count_of(amount, unit))
 
 
 def quantity(amount: Amount, unit: Unit) -> str:
     """So much of one thing, where its name was said."""
-    return dollars(amount.dollars) if unit is Unit.DOLLARS else f"{amount.parts[UNITS.index(unit)]:,}"
+    count = count_of(amount, unit)
+    return dollars(count) if unit is Unit.DOLLARS else f"{count:,}"
 
 
 def turn(queued: Queued) -> str:
