@@ -16,6 +16,7 @@ from ..protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, CheckIn,
 from ..protocols.errors import FleetError
 from ..protocols.ids import USER, AgentId, Incarnation
 from .ports import Clock
+from .probes import Probes
 from .step.phases import Phase
 from .supervision.advice import notice_of, order_to, reason_of, report_of
 from .supervision.facts import CheckedIn, Fact, Heard, Pulse, Seen, Settled
@@ -32,9 +33,6 @@ log = logging.getLogger(__name__)
 
 QUIET = frozenset({Phase.IDLE, Phase.WAITING, Phase.PAUSED, STOPPED, DEAD, RESTARTING})
 """Phases in which an agent does nothing: that it begins something comes as a notice, so nobody asks until then."""
-
-PATIENCE = 1.0
-"""Seconds a look waits for answers; who answers later is seen at the next."""
 
 ASKED = 50
 """Agents that are asked within a second at most: in a larger fleet the looks are farther apart."""
@@ -105,7 +103,7 @@ class Watchdog:
         self._watch = Watch(self._policy.deadlines)
         self._ladder = Ladder(self._policy)
         self._ending: dict[AgentId, str] = {}
-        self._beats: dict[AgentId, asyncio.Task[None]] = {}
+        self._probes = Probes(reach.status, reach.beat)
         newest = supervisor.feed.read(-1, 1)
         self._read = newest[0].number if newest else 0
         self._looked = clock.monotonic()
@@ -133,6 +131,13 @@ class Watchdog:
         self._supervisor.step_back(asked.agent)  # it may have a place in line from before
         return EndStep(reason)
 
+    def _learn(self, fact: Fact) -> None:
+        """Take in a fact, after the notices that came before: one of them may be that the agent is there at all."""
+        with self._lock:
+            now = self._clock.monotonic()
+            self._hear(now)
+            self._watch.take(fact, now)
+
     # --- what people see ----------------------------------------------------------------------------------------------
 
     def explained(self, rows: tuple[AgentStatus, ...]) -> tuple[AgentStatus, ...]:
@@ -144,13 +149,6 @@ class Watchdog:
         whys = ["" if verdict.state is State.IDLE else verdict.why for verdict in verdicts]
         return tuple(replace(row, note=row.note or why) for row, why in zip(rows, whys, strict=True))
 
-    def _learn(self, fact: Fact) -> None:
-        """Take in a fact, after the notices that came before: one of them may be that the agent is there at all."""
-        with self._lock:
-            now = self._clock.monotonic()
-            self._hear(now)
-            self._watch.take(fact, now)
-
     # --- looking ------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
@@ -161,8 +159,7 @@ class Watchdog:
                 await self._clock.sleep(max(self._policy.period, asked / ASKED))
                 asked = await self.look()
         finally:
-            for task in self._beats.values():
-                task.cancel()
+            self._probes.close()
 
     async def look(self) -> int:
         """Look once, and do what is to be done; gives how many agents were asked.
@@ -172,53 +169,21 @@ class Watchdog:
         asked, stands = self._clock.monotonic(), self._supervisor.log.waits
         rows = self._supervisor.statuses()
         busy = tuple(row.agent for row in rows if row.phase not in QUIET)
-        said = await self._ask(busy)
+        signs = await self._probes.take(busy)
         with self._lock:
             now = self._clock.monotonic()
             for row in rows:
-                status = said.get(row.agent) or row
+                sign = signs.get(row.agent)
+                status = row if sign is None or sign.status is None else sign.status
                 self._watch.take(Seen(replace(status, note=status.note or stands), asked), now)
-                if row.agent in busy:
-                    beat = self._beats.get(row.agent)
-                    alive = beat is None or beat.done()
-                    self._watch.take(Pulse(row.agent, status.incarnation, row.agent in said, alive), now)
+                if sign is not None:
+                    pulse = Pulse(row.agent, status.incarnation, sign.status is not None, sign.loop)
+                    self._watch.take(pulse, now)
             self._hear(now)  # after the rows: what notices say of a call that has begun meanwhile is newer
             actions = () if stands else self._ladder.climb(self._watch.look(now), now)
             parents = [self._watch.parents(action.agents) for action in actions]
         await asyncio.gather(*(self._act(action, told) for action, told in zip(actions, parents, strict=True)))
         return len(busy)
-
-    async def _ask(self, agents: tuple[AgentId, ...]) -> dict[AgentId, AgentStatus]:
-        """Ask agents how they are, and their loops for a sign of life.
-
-        Of each loop one answer is awaited at a time; one that is late holds up no further look.
-        """
-        asking = {agent: asyncio.create_task(self._status(agent)) for agent in agents}
-        late = {agent: beat for agent, beat in self._beats.items() if not beat.done()}
-        fresh = {agent: asyncio.create_task(self._beat(agent)) for agent in agents if agent not in late}
-        for agent in late.keys() - asking.keys():  # it is quiet, or gone
-            late.pop(agent).cancel()
-        self._beats = {**late, **fresh}
-        if agents:
-            await asyncio.wait({*asking.values(), *fresh.values()}, timeout=PATIENCE)
-        said = {agent: task.result() for agent, task in asking.items() if task.done()}
-        for unanswered in asking.values():
-            unanswered.cancel()
-        return {agent: status for agent, status in said.items() if status is not None}
-
-    async def _status(self, agent: AgentId) -> AgentStatus | None:
-        try:
-            return await self._reach.status(agent)
-        except FleetError as error:
-            log.debug("%s does not say how it is: %s", agent, error)
-            return None
-
-    async def _beat(self, agent: AgentId) -> None:
-        """Wait until its loop answers. A process that cannot be reached says nothing of its loop."""
-        try:
-            await self._reach.beat(agent)
-        except FleetError as error:
-            log.debug("the loop of %s cannot be asked: %s", agent, error)
 
     def _hear(self, now: float) -> None:
         """Take in the notices since the last look, each at the time at which it may have come in between."""
