@@ -93,7 +93,6 @@ def living(sight: Sight) -> Shown:
         return acting(sight)
     if sight.phase in ASKING:
         return asking(sight)
-    note = f": {sight.note}" if sight.note else ""
     match sight.phase:
         case Phase.IDLE:
             return Shown(State.IDLE, "idle", sight.since)
@@ -101,14 +100,13 @@ def living(sight: Sight) -> Shown:
             whose = f" of {' or '.join(sight.senders)}" if sight.senders else ""
             return Shown(State.MAIL, f"waiting for mail{whose}", sight.since)
         case Phase.PAUSED:
-            return Shown(State.PAUSED, "paused", sight.since, note)
+            return Shown(State.PAUSED, "paused", sight.since, noted(sight))
         case _:
-            return Shown(State.BETWEEN, sight.phase, sight.moved, note)
+            return Shown(State.BETWEEN, sight.phase, sight.moved, noted(sight))
 
 
 def acting(sight: Sight) -> Shown:
     """In tools: in the one that has gone longest without a word, unless all of them wait for a person."""
-    note = f": {sight.note}" if sight.note else ""
     running = [call for call in sight.calls if not call.held]
     if running:
         call = quietest(running)
@@ -118,7 +116,7 @@ def acting(sight: Sight) -> Shown:
         call = sight.calls[0]
         return Shown(State.APPROVAL, f"held for approval of {call.tool}", call.since, f": {call.held}", call.tool)
     tool = " and ".join(sight.tools)
-    return Shown(State.TOOL, f"in tool {tool}" if tool else "in a tool", sight.since, note, tool)
+    return Shown(State.TOOL, f"in tool {tool}" if tool else "in a tool", sight.since, noted(sight), tool)
 
 
 def quietest(calls: list[OpenCall]) -> OpenCall:
@@ -134,4 +132,9 @@ def asking(sight: Sight) -> Shown:
         case Told(reason=reason, since=since):
             return Shown(State.LEAVE, "waiting for leave to call the model", since, f": {reason}")
         case None:
-            return Shown(State.BETWEEN, "between model calls", sight.moved, f": {sight.note}" if sight.note else "")
+            return Shown(State.BETWEEN, "between model calls", sight.moved, noted(sight))
+
+
+def noted(sight: Sight) -> str:
+    """What it says itself of why it stands, as it is put behind the time."""
+    return f": {sight.note}" if sight.note else ""
