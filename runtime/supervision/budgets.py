@@ -143,14 +143,6 @@ class Budgets(Admissions):
             self._ledger.stop(self._path(member.agent))
             self._tell(NoticeType.AGENT, "stopped", member.agent, reason)
 
-    def _let_go(self, path: Path) -> tuple[Member, ...]:
-        """Have those go on who are paused until this account has more."""
-        members = self._roster.release(path)
-        for member in members:
-            if member.active:
-                self._tell(NoticeType.AGENT, "resumed", member.agent, "may go on")
-        return members
-
     def _account_of(self, of: str) -> Path:
         """The account of the fleet, a team, an agent or a run.
 

@@ -156,6 +156,21 @@ def test_who_is_paused_for_want_of_tokens_goes_on_when_that_account_has_more() -
     assert house.events() == [("paused", ANA), ("paused", BOB), ("limited", ANA), ("limited", "team")]
 
 
+def test_who_is_paused_when_a_fleet_ends_goes_on_when_it_is_opened_again_with_more() -> None:
+    little = Limits(tokens=300, on_exhaustion="pause")
+    house = House(fleet=little, team=little)
+    house.spend(ANA)
+    assert isinstance(house.ask(ANA), Pause)
+    assert isinstance(house.ask(CEM), Pause)
+    for agent in (ANA, BOB, CEM):
+        house.supervisor.died(agent, FIRST, "its process ended")
+    house.supervisor.begin("again", Limits(tokens=5_000))
+    house.supervisor.form_teams([Team("team", Limits(tokens=3_000))])
+    second, *_ = house.supervisor.admit_all(house.newcomers, 2)
+    assert isinstance(house.ask(CEM, life=second), Proceed)
+    assert isinstance(house.ask(ANA, life=second), Proceed)
+
+
 def test_whom_a_person_paused_stays_so_when_a_limit_is_raised() -> None:
     house = House(ana=Limits(tokens=300, on_exhaustion="pause"))
     house.spend()
