@@ -40,7 +40,8 @@ from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.sql import SqlJournal
 from amrita_fleet.runtime.supervision.command_log import JournaledCommands
 from amrita_fleet.runtime.supervision.replay import perform
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
+from amrita_fleet.runtime.supervision.commands import Newcomer
 
 AGENTS = tuple(AgentId(f"worker-{number}") for number in range(1000))
 CONCURRENCY = (1, 64, 1000)

@@ -11,7 +11,19 @@ from .amounts import NANO, Amount
 from .errors import PresetInvalid
 from .strict import Strict
 
-__all__ = ("UNLIMITED", "Exhaustion", "Limits", "TokenLimit", "Unit", "dollars", "limit_of", "shown")
+__all__ = (
+    "UNITS",
+    "UNLIMITED",
+    "Exhaustion",
+    "Limits",
+    "TokenLimit",
+    "Unit",
+    "count_of",
+    "dollars",
+    "limit_of",
+    "plain_limit",
+    "shown",
+)
 
 
 class Unit(StrEnum):
@@ -22,6 +34,10 @@ class Unit(StrEnum):
     MODEL_CALLS = "model_calls"
     TOOL_CALLS = "tool_calls"
     SECONDS = "seconds"
+
+
+UNITS = (Unit.TOKENS, Unit.DOLLARS, Unit.MODEL_CALLS, Unit.TOOL_CALLS)
+"""What the parts of an amount are, in order."""
 
 
 class Exhaustion(StrEnum):
@@ -157,6 +173,25 @@ def limit_of(given: Limits | int | None) -> Limits | None:
         PresetInvalid: It is below 1, or no whole number.
     """
     return given if given is None or isinstance(given, Limits) else TokenLimit(tokens=given)
+
+
+def plain_limit(given: Limits | int | None) -> Limits | None:
+    """A limit as it is written down.
+
+    Raises:
+        PresetInvalid: It is none.
+    """
+    limit = limit_of(given)
+    return None if limit is None else limit.plain
+
+
+def count_of(amount: Amount, unit: Unit) -> float:
+    """How much of one thing an amount has, in that unit; of seconds it has none.
+
+    Raises:
+        ValueError: It is asked for seconds.
+    """
+    return amount.dollars if unit is Unit.DOLLARS else amount.parts[UNITS.index(unit)]
 
 
 def shown(unit: Unit, value: float) -> str:

@@ -8,7 +8,7 @@ from typing import Literal
 from ..protocols.checkin import AgentStatus
 from ..protocols.errors import PresetInvalid
 from ..protocols.ids import USER, AgentId, MessageId, RunId
-from ..protocols.limits import Limits, limit_of
+from ..protocols.limits import Limits, plain_limit
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
@@ -294,10 +294,10 @@ def run_limit(given: Limits | int | None) -> Limits | None:
     Raises:
         PresetInvalid: It is none, or one in seconds.
     """
-    limit = limit_of(given)
+    limit = plain_limit(given)
     if limit is not None and limit.seconds is not None:
         raise PresetInvalid(field="seconds", reason="A run has a time_limit=...: leave seconds out of its limit.")
-    return None if limit is None else limit.plain
+    return limit
 
 
 def name_of(agent: AgentRef | str) -> AgentId:

@@ -152,6 +152,7 @@ class Account:
 
     def changed(self, change: Share, carved: Amount = ZERO) -> "Account":
         """The account after the share of one reservation has changed by so much, and what is carved below it too."""
+        # Each field by name: `replace` takes half as long again, and nothing is done more often.
         return Account(
             self.path,
             self.limit,

@@ -16,9 +16,7 @@ from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
 from .account import Level, Path, team_name
 from .command_log import CommandLog, Unrecorded
-from .commands import (
-    Command,
-)
+from .commands import Command
 from .feed import NoticeFeed
 from .gate import Gate
 from .ledger import Ledger

@@ -26,15 +26,19 @@ class Budgets(Admissions):
     """Lets calls be paid, does what an account says when it is exhausted, and limits accounts anew."""
 
     def limit(self, of: str, limit: Limits | None) -> tuple[AgentId, ...]:
-        """Limit an agent or a team anew; the fleet, if none is named. What is spent or granted stays so.
+        """Limit an agent, a team or a run anew; the fleet, if none is named. What is spent or granted stays so.
 
         Who is paused until there is more may go on, and asks again.
+
+        Args:
+            of: A name, or the id of a run that has an account: it has a limit of its own and has asked for a call.
+            limit: The new limit; None: no limit of its own.
 
         Returns:
             Those that live and must now be told that they may go on.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: There is neither an agent nor a team of that name, nor such a run.
             LimitTooLarge: It is carved, and does not fit into what is above it.
             PriceMissing: Money is to be limited, and a preset does not say what its model costs.
         """
@@ -54,11 +58,14 @@ class Budgets(Admissions):
     def grant_no_more(self, of: str) -> tuple[AgentId, ...]:
         """Have those who are paused until a limit is raised wind down, and who comes to it later too.
 
+        Args:
+            of: As in `limit`.
+
         Returns:
             Those that live and must now be told that they may go on, which is to their last answers.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: There is neither an agent nor a team of that name, nor such a run.
         """
         with self._turn(GrantNoMore(of)):
             path = self._account_of(of)
@@ -95,10 +102,14 @@ class Budgets(Admissions):
         return short or path
 
     def _run_over(self, agent: AgentId, run: str | None = None) -> None:
-        """Close the account of an agent's run, if it has one: of this run, or of whichever."""
+        """Close the account of an agent's run, if it has one: of this run, or of whichever.
+
+        Nobody can raise its limit any more, so its agent is not paused for that any longer.
+        """
         path = self._runs.get(agent)
         if path is not None and run in {None, path[-1].removeprefix(run_name(""))}:
             self._ledger.close(self._runs.pop(agent))
+            self._let_go(path)
 
     def _exhausted(self, asked: CheckIn, short: Short) -> Directive:
         """Do what the account that is short says."""
@@ -132,31 +143,26 @@ class Budgets(Admissions):
             self._ledger.stop(self._path(member.agent))
             self._tell(NoticeType.AGENT, "stopped", member.agent, reason)
 
-    def _let_go(self, path: Path) -> tuple[Member, ...]:
-        """Have those go on who are paused until this account has more."""
-        members = self._roster.release(path)
-        for member in members:
-            if member.active:
-                self._tell(NoticeType.AGENT, "resumed", member.agent, "may go on")
-        return members
-
     def _account_of(self, of: str) -> Path:
-        """The account of the fleet, a team or an agent.
+        """The account of the fleet, a team, an agent or a run.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: There is neither an agent nor a team of that name, nor a run of that id with an account.
         """
         if not of:
             return self._ledger.root
-        return self._teams.get(of) or self._path(self._roster.find(AgentId(of)).agent)
+        run = next((path for path in self._runs.values() if path[-1] == run_name(of)), None)
+        return self._teams.get(of) or run or self._path(self._roster.find(AgentId(of)).agent)
 
     def _whose(self, path: Path) -> AgentId:
         """The name that a notice about an account is told under: its agent's, its team's or the fleet's."""
-        return AgentId(Account(path).name)
+        account = Account(path)
+        return AgentId(path[-2] if account.level is Level.RUN else account.name)
 
     def _spending(self, path: Path) -> tuple[Member, ...]:
         """The agents that spend from an account."""
-        return tuple(m for m in self._roster.members() if self._path(m.agent)[: len(path)] == path)
+        members = self._roster.members()
+        return tuple(m for m in members if (self._runs.get(m.agent) or self._path(m.agent))[: len(path)] == path)
 
     def _check_prices(self, account: str, members: Iterable[Member]) -> None:
         for member in members:

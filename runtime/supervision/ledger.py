@@ -21,20 +21,17 @@ from dataclasses import dataclass, replace
 
 from ...protocols.amounts import ZERO, Amount
 from ...protocols.ids import Incarnation
-from ...protocols.limits import Limits, Unit
+from ...protocols.limits import UNITS, Limits, Unit
 from .account import BOUNDLESS, NOTHING, Account, Path, Share
 from .reservation import Ask, Certainty, Reservation
 
-__all__ = ("UNITS", "Ended", "Ledger", "LedgerState", "Reserved", "Short")
+__all__ = ("Ended", "Ledger", "LedgerState", "Reserved", "Short")
 
 CLOSED_KEPT = 10_000
 """Closed reservations that are remembered; the oldest is forgotten first.
 
 So late a settlement may come a second time and still be known: after so many others of the fleet have closed.
 """
-
-UNITS = (Unit.TOKENS, Unit.DOLLARS, Unit.MODEL_CALLS, Unit.TOOL_CALLS)
-"""What the fields of an amount are, in order."""
 
 
 @dataclass(frozen=True, slots=True)

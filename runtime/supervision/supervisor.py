@@ -8,23 +8,13 @@ from ...protocols.notices import Notice, NoticeType
 from ...protocols.spawning import StopAnswer, StopRequest
 from . import wording
 from .account import Account
-from .admissions import OpenMailbox, Unheard
 from .bench import Facts
 from .budgets import Budgets
-from .commands import (
-    Check,
-    Newcomer,
-    PauseAgents,
-    Settle,
-    StopAgents,
-    StopChild,
-    Team,
-    Tell,
-)
+from .commands import Check, PauseAgents, Settle, StopAgents, StopChild, Tell
 from .member import Member
 from .permission import hold_up
 
-__all__ = ("Newcomer", "OpenMailbox", "Supervisor", "Team", "Unheard")
+__all__ = ("Supervisor",)
 
 
 class Supervisor(Budgets):

@@ -232,6 +232,18 @@ async def test_a_run_that_may_only_spend_so_much_is_stopped_alone(make_fleet: Ma
         assert (await ana.run("Look.", limit=Limits(model_calls=3))).limit is Limit.RUN_MODEL_CALLS
 
 
+async def test_the_limit_of_a_run_is_raised_while_it_is_paused_for_it_and_then_refused(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(looking(), ["ana"])
+        run = await ana.start("Look.", limit=Limits(model_calls=3, on_exhaustion="pause"))
+        assert (await seen(fleet, "budget.paused")).data["account"] == run.id
+        await fleet.limit(Limits(model_calls=5, on_exhaustion="ask"), of=run)
+        assert (await seen(fleet, "budget.asked")).agent == "ana"
+        await fleet.grant_no_more(of=run.id)
+        outcome = await run.outcome()
+        assert (outcome.limit, outcome.rounds) == (Limit.RUN_MODEL_CALLS, 4)
+
+
 async def test_after_its_limit_was_raised_an_agent_takes_runs_and_mail_again(make_fleet: MakeFleet) -> None:
     async with make_fleet() as fleet:
         (ana,) = await fleet.spawn(looking(Limits(model_calls=3)), ["ana"])

@@ -183,7 +183,7 @@ class RacingSystem(LocalSystem):
 
     def race(self, books: Books) -> None:
         """Have everything looked at."""
-        link = RacingLink(self.fleet, self._supervisor, self._watch.desk)
+        link = RacingLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
         link.books = books
         self._around = replace(self._around, link=link)
         self.lives: dict[AgentId, Life] = {}

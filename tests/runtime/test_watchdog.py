@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 import pytest
 
 from amrita_fleet import Agent, ModelPreset, ToolContext, tool
-from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Grant, Proceed
+from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Proceed
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.outcome import Ending
@@ -246,5 +246,7 @@ async def test_a_model_call_that_begins_while_its_agent_is_asked_how_it_is_stays
     line = Line(AgentStatus(ANA, Incarnation(1), "entering", 0.0, run, step=1))
     await line.watchdog.look()
     asked = CheckIn(ANA, Incarnation(1), run, 1, "thinking", 1, "openai", bound=10, output=10)
-    line.meanwhile = lambda: line.watchdog.checked_in(asked, Proceed(Grant(asked.reservation, 10)))
+    granted = list[Directive]()
+    line.meanwhile = lambda: granted.append(line.watchdog.check_in(asked))
     assert await line.why("thinking") == "waiting on model openai for 0 s"
+    assert isinstance(granted[0], Proceed)

@@ -21,10 +21,11 @@ from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.outcome import Limit
-from amrita_fleet.runtime.errors import NameInvalid
+from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid
 from amrita_fleet.runtime.limit_errors import LimitTooLarge, PriceMissing
 from amrita_fleet.runtime.supervision.account import Account, Level
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor, Team
+from amrita_fleet.runtime.supervision.commands import Newcomer, Team
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 ANA, BOB, CEM = AgentId("ana"), AgentId("bob"), AgentId("cem")
 FIRST = Incarnation(1)
@@ -155,6 +156,21 @@ def test_who_is_paused_for_want_of_tokens_goes_on_when_that_account_has_more() -
     assert house.events() == [("paused", ANA), ("paused", BOB), ("limited", ANA), ("limited", "team")]
 
 
+def test_who_is_paused_when_a_fleet_ends_goes_on_when_it_is_opened_again_with_more() -> None:
+    little = Limits(tokens=300, on_exhaustion="pause")
+    house = House(fleet=little, team=little)
+    house.spend(ANA)
+    assert isinstance(house.ask(ANA), Pause)
+    assert isinstance(house.ask(CEM), Pause)
+    for agent in (ANA, BOB, CEM):
+        house.supervisor.died(agent, FIRST, "its process ended")
+    house.supervisor.begin("again", Limits(tokens=5_000))
+    house.supervisor.form_teams([Team("team", Limits(tokens=3_000))])
+    second, *_ = house.supervisor.admit_all(house.newcomers, 2)
+    assert isinstance(house.ask(CEM, life=second), Proceed)
+    assert isinstance(house.ask(ANA, life=second), Proceed)
+
+
 def test_whom_a_person_paused_stays_so_when_a_limit_is_raised() -> None:
     house = House(ana=Limits(tokens=300, on_exhaustion="pause"))
     house.spend()
@@ -171,6 +187,28 @@ def test_a_no_has_those_wind_down_who_wait_and_who_comes_later() -> None:
     assert house.supervisor.grant_no_more("team") == (ANA,)
     assert reached(house.ask(ANA)) == reached(house.ask(BOB)) == Limit.TEAM_TOKENS
     assert house.events()[:2] == [("asked", ANA), ("no_more", "team")]
+
+
+def test_the_limit_of_a_run_that_is_paused_for_it_can_be_raised_or_refused() -> None:
+    house, own = House(), Limits(tokens=300, on_exhaustion="ask")
+    house.spend(limit=own)
+    assert isinstance(house.ask(limit=own), Pause)
+    assert house.supervisor.limit(ONE, Limits(tokens=500, on_exhaustion="ask")) == (ANA,)
+    house.spend(limit=own)
+    assert isinstance(house.ask(limit=own), Pause)
+    assert house.supervisor.grant_no_more(ONE) == (ANA,)
+    assert reached(house.ask(limit=own)) == Limit.RUN_TOKENS
+    assert house.events()[:4] == [("asked", ANA), ("limited", ANA), ("asked", ANA), ("no_more", ANA)]
+    with pytest.raises(AgentUnknown):
+        house.supervisor.limit(TWO, None)
+
+
+def test_who_was_paused_for_want_of_a_run_that_is_over_goes_on_with_the_next() -> None:
+    house, own = House(), Limits(tokens=300, on_exhaustion="pause")
+    house.spend(limit=own)
+    assert isinstance(house.ask(limit=own), Pause)
+    house.ended(ANA, ONE)
+    assert isinstance(house.ask(run=TWO), Proceed)
 
 
 def test_a_last_answer_is_never_paused_for() -> None:
