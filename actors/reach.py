@@ -82,5 +82,9 @@ class RayReach:
         told = (self._ask(name, lambda actor: actor.stop.remote(reason)) for name in named)
         await asyncio.gather(*told, return_exceptions=True)
 
+    async def tell_stopped(self, agent: AgentId, reason: str) -> None:
+        """Tell it that it is stopped."""
+        await self._ask(agent, lambda actor: actor.stop.remote(reason))
+
     async def _ask(self, agent: AgentId, call: Callable[[type[Watched]], Awaitable[T]]) -> T:
         return await self._post.ask(agent, lambda handle: call(cast("type[Watched]", handle)))

@@ -2,8 +2,8 @@
 
 import math
 import re
+from calendar import monthrange
 from dataclasses import dataclass
-from datetime import date
 from fractions import Fraction
 
 from .errors import PresetInvalid
@@ -105,8 +105,5 @@ def is_day(given: object) -> bool:
     """Whether it is a day that there is, written as in `2026-11-01`."""
     if not (isinstance(given, str) and DAY.fullmatch(given)):
         return False
-    try:
-        date.fromisoformat(given)
-    except ValueError:
-        return False
-    return True
+    year, month, day = map(int, given.split("-"))
+    return 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]

@@ -11,10 +11,11 @@ from dataclasses import replace
 from threading import Lock
 from typing import Protocol, assert_never
 
-from ..protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, CheckIn, Directive, EndStep, Settlement
+from ..protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, CheckIn, Directive, EndStep, Settlement, Stop
 from ..protocols.errors import FleetError
 from ..protocols.ids import USER, AgentId, Incarnation
 from .ports import Clock
+from .stop_teller import StopTeller
 from .supervision.advice import notice_of, order_to, reason_of, report_of
 from .supervision.facts import CheckedIn, Fact, Heard, Pulse, Seen, Settled
 from .supervision.finding import Trouble
@@ -73,6 +74,10 @@ class Reach(Protocol):
         """Stop it, and those under it, for good."""
         ...
 
+    async def tell_stopped(self, agent: AgentId, reason: str) -> None:
+        """Tell it that it is stopped for good; the Supervisor has its tombstone already."""
+        ...
+
 
 class Watchdog:
     """Watches one fleet. `run` belongs to one loop; what the Supervisor's ends tell it may come from any thread."""
@@ -104,6 +109,7 @@ class Watchdog:
         self._ladder = Ladder(self._policy)
         self._ending: dict[AgentId, str] = {}
         self._beats: dict[AgentId, asyncio.Task[None]] = {}
+        self._teller = StopTeller(supervisor, reach.tell_stopped, clock)
         newest = supervisor.feed.read(-1, 1)
         self._read = newest[0].number if newest else 0
         self._looked = clock.monotonic()
@@ -122,6 +128,8 @@ class Watchdog:
     def checked_in(self, asked: CheckIn, directive: Directive) -> None:
         """An agent asked for leave and was told this."""
         self._learn(CheckedIn(asked, directive))
+        if isinstance(directive, Stop):
+            self._teller.wake()
 
     def settled(self, settlement: Settlement) -> None:
         """An attempt of a model call has ended."""
@@ -146,7 +154,12 @@ class Watchdog:
     # --- looking ------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Look, and tell those that an account has stopped, until cancelled."""
+        async with asyncio.TaskGroup() as beside:
+            beside.create_task(self._teller.run())
+            await self._look_on()
+
+    async def _look_on(self) -> None:
         asked = 0
         try:
             while True:

@@ -69,6 +69,16 @@ class Budgets(Admissions):
             self._tell(NoticeType.BUDGET, "no_more", self._whose(path), text, {"account": account.name})
             return tuple(member.agent for member in self._let_go(path) if member.active)
 
+    def take_untold(self) -> tuple[tuple[AgentId, str], ...]:
+        """Those that an exhausted account has stopped and that live and must now be told, and why; each is given once.
+
+        Who asked for more than was left is told so by the answer.
+        """
+        with self._lock:
+            untold, self._untold = self._untold, {}
+            living = ((agent, self._roster.latest(agent), reason) for agent, reason in untold.items())
+            return tuple((agent, reason) for agent, member, reason in living if member and member.dead is None)
+
     # ------------------------------------------------------------------------------------------------------------------
 
     def _pay(self, asked: CheckIn) -> Directive:
@@ -116,7 +126,8 @@ class Budgets(Admissions):
                 if short.account.level is not Level.RUN:
                     everybody = short.account.level is Level.FLEET
                     agents = () if everybody else tuple(m.agent for m in self._spending(short.account.path))
-                    self._put_tombstones(agents, reason)
+                    stopped = self._put_tombstones(agents, reason)
+                    self._untold.update((each, reason) for each in stopped if each != asked.agent)
                 return Stop(reason)
             case Exhaustion.ASK | Exhaustion.PAUSE:
                 self._tell(
@@ -127,10 +138,13 @@ class Budgets(Admissions):
             case _ as unknown:
                 assert_never(unknown)
 
-    def _put_tombstones(self, agents: tuple[AgentId, ...], reason: str) -> None:
-        for member in self._roster.stop(agents, reason, self._now()):
+    def _put_tombstones(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
+        """Stop agents and all under them; gives those that were not stopped before."""
+        stopped = self._roster.stop(agents, reason, self._now())
+        for member in stopped:
             self._ledger.stop(self._path(member.agent))
             self._tell(NoticeType.AGENT, "stopped", member.agent, reason)
+        return tuple(member.agent for member in stopped)
 
     def _let_go(self, path: Path) -> tuple[Member, ...]:
         """Have those go on who are paused until this account has more."""

@@ -226,6 +226,8 @@ class Line:
 
     async def stop(self, agent: AgentId, reason: str) -> None: ...
 
+    async def tell_stopped(self, agent: AgentId, reason: str) -> None: ...
+
     async def why(self, phase: str) -> str:
         """What is said of the agent after a look, in the phase that it is in by now."""
         await self.watchdog.look()
