@@ -21,7 +21,7 @@ MOST = 10**6
 MOST_COST = 10**15
 """The most that one call is taken to have cost, in nano-dollars: a million dollars. Beyond it a count is a mistake."""
 
-DAY = re.compile(r"[0-9]{4}-[0-9]{2}-[0-9]{2}")
+DAY = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-[0-9]{2}")
 
 PICO = 1_000
 """Pico-dollars of one nano-dollar."""
@@ -106,4 +106,4 @@ def is_day(given: object) -> bool:
     if not (isinstance(given, str) and DAY.fullmatch(given)):
         return False
     year, month, day = map(int, given.split("-"))
-    return 1 <= month <= 12 and 1 <= day <= monthrange(year, month)[1]
+    return 1 <= day <= monthrange(year, month)[1]

@@ -9,6 +9,7 @@ from ...protocols.ids import AgentId
 from ...protocols.limits import Exhaustion, Limits
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Limit
+from ..given import check_run_limit
 from ..limit_errors import PriceMissing
 from . import wording
 from .account import Account, Level, Path, run_name
@@ -21,12 +22,15 @@ from .roster import Member
 
 __all__ = ("Budgets",)
 
+PAUSED = "paused"
+"""The phase that an agent reports while it stays where it is."""
+
 
 class Budgets(Admissions):
     """Lets calls be paid, does what an account says when it is exhausted, and limits accounts anew."""
 
     def limit(self, of: str, limit: Limits | None) -> tuple[AgentId, ...]:
-        """Limit an agent or a team anew; the fleet, if none is named. What is spent or granted stays so.
+        """Limit an agent, a team or a run anew; the fleet, if none is named. What is spent or granted stays so.
 
         Who is paused until there is more may go on, and asks again.
 
@@ -34,12 +38,15 @@ class Budgets(Admissions):
             Those that live and must now be told that they may go on.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: There is neither an agent, a team nor a run under way with a limit of its own of that name.
             LimitTooLarge: It is carved, and does not fit into what is above it.
+            PresetInvalid: It is one in seconds, and of a run.
             PriceMissing: Money is to be limited, and a preset does not say what its model costs.
         """
         with self._turn(ChangeLimit(of, limit)):
             path = self._account_of(of)
+            if Account(path).level is Level.RUN:
+                check_run_limit(limit)
             members = self._spending(path)
             if limit is not None and limit.dollars is not None:
                 self._check_prices(of or path[-1], members)
@@ -55,10 +62,11 @@ class Budgets(Admissions):
         """Have those who are paused until a limit is raised wind down, and who comes to it later too.
 
         Returns:
-            Those that live and must now be told that they may go on, which is to their last answers.
+            Those that live and must now be told that they may go on, which is to their last answers. Who could not be
+            told the last time is told when the same is asked for again.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: As in `limit`.
         """
         with self._turn(GrantNoMore(of)):
             path = self._account_of(of)
@@ -67,7 +75,12 @@ class Budgets(Admissions):
                 self._ledger.limit(path, replace(account.limit, on_exhaustion=Exhaustion.WIND_DOWN.value))
             text = f"{account.name} gets no more: who needs it gives its last answer"
             self._tell(NoticeType.BUDGET, "no_more", self._whose(path), text, {"account": account.name})
-            return tuple(member.agent for member in self._let_go(path) if member.active)
+            freed = {member.agent for member in self._let_go(path)}
+            return tuple(
+                member.agent
+                for member in self._spending(path)
+                if member.active and not member.paused and (member.agent in freed or member.status.phase == PAUSED)
+            )
 
     def take_untold(self) -> tuple[tuple[AgentId, str], ...]:
         """Those that an exhausted account has stopped and that live and must now be told, and why; each is given once.
@@ -109,6 +122,7 @@ class Budgets(Admissions):
         path = self._runs.get(agent)
         if path is not None and run in {None, path[-1].removeprefix(run_name(""))}:
             self._ledger.close(self._runs.pop(agent))
+            self._let_go(path)
 
     def _exhausted(self, asked: CheckIn, short: Short) -> Directive:
         """Do what the account that is short says."""
@@ -155,27 +169,36 @@ class Budgets(Admissions):
         return members
 
     def _account_of(self, of: str) -> Path:
-        """The account of the fleet, a team or an agent.
+        """The account of the fleet, a team, a run or an agent.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: There is none of that name.
         """
         if not of:
             return self._ledger.root
-        return self._teams.get(of) or self._path(self._roster.find(AgentId(of)).agent)
+        if (path := self._teams.get(of)) is not None:
+            return path
+        run = next((path for path in self._runs.values() if path[-1] == run_name(of)), None)
+        return run or self._path(self._roster.find(AgentId(of)).agent)
 
     def _whose(self, path: Path) -> AgentId:
         """The name that a notice about an account is told under: its agent's, its team's or the fleet's."""
-        return AgentId(Account(path).name)
+        return AgentId(Account(holding(path)).name)
 
     def _spending(self, path: Path) -> tuple[Member, ...]:
         """The agents that spend from an account."""
-        return tuple(m for m in self._roster.members() if self._path(m.agent)[: len(path)] == path)
+        above = holding(path)
+        return tuple(m for m in self._roster.members() if self._path(m.agent)[: len(above)] == above)
 
     def _check_prices(self, account: str, members: Iterable[Member]) -> None:
         for member in members:
             if member.active and not member.priced:
                 raise PriceMissing(agent=member.agent, account=account)
+
+
+def holding(path: Path) -> Path:
+    """The account itself, but of a run's its agent's."""
+    return path[:-1] if Account(path).level is Level.RUN else path
 
 
 def limit_reached(short: Short) -> Limit:

@@ -70,10 +70,11 @@ def left(account: Account, unit: Unit) -> str:
     parts = {
         "are spent": account.spent,
         "are held by calls in flight": account.reserved,
-        "are set aside for carved limits": account.carved,
         "are kept for last answers": account.pool,
     }
-    told = [f"{quantity(each, unit)} {what}" for what, each in parts.items() if each is not account.carved or each]
+    if account.carved:
+        parts["are set aside for carved limits"] = account.carved
+    told = [f"{quantity(each, unit)} {what}" for what, each in parts.items()]
     return f"Of the {quantity(most, unit)} that {account.name!r} may spend, {', '.join(told[:-1])} and {told[-1]}."
 
 

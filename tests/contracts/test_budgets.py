@@ -235,6 +235,24 @@ async def test_an_account_can_stop_all_of_its_agents(make_fleet: MakeFleet) -> N
         assert (phases["ana"], phases["bob"]) == ("stopped", "stopped")
 
 
+async def test_a_run_that_is_to_pause_goes_on_with_a_higher_limit_and_no_later_run_waits_for_it(
+    make_fleet: MakeFleet,
+) -> None:
+    few = Limits(model_calls=3, on_exhaustion="ask")
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(looking(), ["ana"])
+        run = await ana.start("Look.", limit=few)
+        assert (await seen(fleet, "budget.asked")).data["account"] == run.id
+        await fleet.limit(replace(few, model_calls=5), of=run)
+        await seen(fleet, "budget.asked", 2)
+        await fleet.grant_no_more(of=run)
+        outcome = await run.outcome()
+        assert (outcome.limit, outcome.rounds) == (Limit.RUN_MODEL_CALLS, 4)
+        late = await ana.start("Look.", time_limit=0.5, limit=replace(few, model_calls=1))
+        assert (await late.outcome()).limit is Limit.TIME
+        assert (await ana.run("Look.", limit=Limits(model_calls=2))).limit is Limit.RUN_MODEL_CALLS
+
+
 async def test_whom_an_account_stops_is_told_also_while_it_asks_for_nothing(make_fleet: MakeFleet) -> None:
     @tool
     async def dig() -> str:
