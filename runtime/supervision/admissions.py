@@ -33,7 +33,8 @@ class Admissions(Bench):
     def begin(self, owner: str, limit: Limits | None) -> None:
         """Open the fleet, for the first time or again.
 
-        What was asked before was answered under the limit that held then, and stays so.
+        What was asked before was answered under the limit that held then, and stays so. Teams are those that are formed
+        from now on: for one of before that is not formed again, nothing is set aside any more.
 
         Args:
             owner: Names this opening.
@@ -41,6 +42,9 @@ class Admissions(Bench):
         """
         with self._turn(Begin(owner, limit)):
             self._ledger.limit(self._ledger.root, limit)
+            if owner != self.owner:
+                for path in self._teams.values():
+                    self._ledger.rest(path)
             self.owner = owner
 
     def form_teams(self, teams: Sequence[Team]) -> None:
@@ -55,9 +59,13 @@ class Admissions(Bench):
                 check_name(team.name)
                 if self._roster.latest(AgentId(team.name)) is not None:
                     raise NameInvalid(name=team.name, reason="an agent of the fleet has that name")
-                self._teams[team.name] = path = (*self._ledger.root, team_name(team.name))
-                self._check_opened(team.name, self._ledger.open(path, None))
+                path = (*self._ledger.root, team_name(team.name))
+                if team.name not in self._teams:
+                    self._check_opened(team.name, self._ledger.open(path, None))
+                    self._teams[team.name] = path
+                # The limit comes first: one that rests, because the fleet has just begun anew, is opened with the new.
                 self._check_opened(team.name, self._ledger.limit(path, team.limit))
+                self._check_opened(team.name, self._ledger.open(path, team.limit))
 
     def admit(self, agent: AgentId, parent: AgentId | None, limit: Limits | None, pid: int) -> Incarnation:
         """Take in one agent as `admit_all` does, or, as `USER`, one more process through which a person speaks."""

@@ -335,3 +335,39 @@ def test_what_is_short_is_told_with_all_numbers_also_where_nothing_was_spent() -
         "This call needs at least 150 tokens. Of the 100 that 'team' may spend, 0 are spent, "
         "0 are held by calls in flight and 5 are kept for last answers.",
     )
+
+
+def carved(tokens: int) -> Limits:
+    return Limits(tokens=tokens, carved=True)
+
+
+def opened_again(before: list[Team], after: list[Team]) -> list[tuple[str, int]]:
+    """What is carved in a fleet of 100 tokens by teams of two openings."""
+    supervisor = Supervisor(fleet="f", limit=Limits(tokens=100), now=lambda: 1.0, post=lambda _agent, _text: None)
+    for owner, teams in (("first", before), ("second", after)):
+        supervisor.begin(owner, Limits(tokens=100))
+        supervisor.form_teams(teams)
+    whole, *teams = supervisor.accounts()
+    assert whole.carved.tokens == sum(account.claim.tokens for account in teams)
+    return [(account.name, account.claim.tokens) for account in teams]
+
+
+def test_a_fleet_that_is_opened_again_has_what_its_teams_carve_now_in_whichever_order_they_stand() -> None:
+    before = [Team("a", carved(60)), Team("b", carved(30))]
+    assert opened_again(before, [Team("b", carved(60)), Team("a", carved(30))]) == [("a", 30), ("b", 60)]
+    assert opened_again(before, [Team("a", carved(30)), Team("b", carved(60))]) == [("a", 30), ("b", 60)]
+
+
+def test_for_a_team_that_is_left_out_when_its_fleet_is_opened_again_nothing_is_set_aside() -> None:
+    before = [Team("a", carved(60)), Team("b", carved(30))]
+    assert opened_again(before, [Team("b", carved(90))]) == [("a", 0), ("b", 90)]
+    assert opened_again(before, []) == [("a", 0), ("b", 0)]
+    with pytest.raises(LimitTooLarge):
+        opened_again(before, [Team("a", carved(60)), Team("b", carved(50))])
+
+
+def test_a_team_that_is_formed_again_while_the_fleet_runs_has_what_it_had_if_the_new_limit_does_not_fit() -> None:
+    house = House(fleet=Limits(tokens=1_000), team=carved(500))
+    with pytest.raises(LimitTooLarge):
+        house.supervisor.form_teams([Team("team", carved(1_500))])
+    assert (house.account("team").limit, house.account("f").carved) == (carved(500), Amount(500))
