@@ -7,13 +7,13 @@ can do to an agent is a port (`Reach`). Nothing here decides: that is `supervisi
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Protocol, assert_never
 
 from ..protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, CheckIn, Directive, EndStep, Settlement, Stop
 from ..protocols.errors import FleetError
-from ..protocols.ids import USER, AgentId, Incarnation
+from ..protocols.ids import USER, AgentId, Incarnation, RunId
 from .ports import Clock
 from .stop_teller import StopTeller
 from .supervision.advice import notice_of, order_to, reason_of, report_of
@@ -49,6 +49,25 @@ LOOPS = frozenset({Trouble.CALL_LOOP, Trouble.MESSAGE_LOOP, Trouble.SHARED_FAILU
 
 SELF = AgentStatus(agent=USER, incarnation=Incarnation(0), phase="watching", since=0.0)
 """Under which the Supervisor is told notices: of who is no agent it keeps nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepOrder:
+    """An order to end a Step, until an agent checks in.
+
+    Attributes:
+        reason: Why.
+        run: The only run that it is about; None: whichever, since each message may begin one.
+        until: When it is no longer about anything, in the watch's seconds.
+    """
+
+    reason: str
+    run: RunId | None
+    until: float
+
+    def holds(self, asked: CheckIn, at: float) -> bool:
+        """Whether it is about the Step in which this is asked."""
+        return self.run in {None, asked.run} and at <= self.until
 
 
 class Reach(Protocol):
@@ -107,7 +126,7 @@ class Watchdog:
         self._lock = Lock()
         self._watch = Watch(self._policy.deadlines)
         self._ladder = Ladder(self._policy)
-        self._ending: dict[AgentId, str] = {}
+        self._ending: dict[AgentId, StepOrder] = {}
         self._beats: dict[AgentId, asyncio.Task[None]] = {}
         self._teller = StopTeller(supervisor, reach.tell_stopped, clock)
         newest = supervisor.feed.read(-1, 1)
@@ -119,11 +138,11 @@ class Watchdog:
     def instead(self, asked: CheckIn) -> EndStep | None:
         """What an agent is told instead of what the Supervisor would say: to end its Step, once; None: nothing."""
         with self._lock:
-            reason = self._ending.pop(asked.agent, None) if asked.phase == "thinking" else None
-        if reason is None:
+            order = self._ending.pop(asked.agent, None) if asked.phase == "thinking" else None
+        if order is None or not order.holds(asked, self._clock.monotonic()):
             return None
         self._supervisor.step_back(asked.agent)  # it may have a place in line from before
-        return EndStep(reason)
+        return EndStep(order.reason)
 
     def checked_in(self, asked: CheckIn, directive: Directive) -> None:
         """An agent asked for leave and was told this."""
@@ -267,8 +286,9 @@ class Watchdog:
             case Rung.NOTE:
                 self._post(agent, order_to(action))
             case Rung.END_STEP:
+                order = self._step_order(action, agent)
                 with self._lock:
-                    self._ending[agent] = reason
+                    self._ending[agent] = order
             case Rung.CANCEL:
                 await self._reach.cancel(agent, reason)
             case Rung.KILL:
@@ -279,6 +299,12 @@ class Watchdog:
                     await self._reach.kill(agent, reason)
             case _:
                 assert_never(action.rung)
+
+    def _step_order(self, action: Action, agent: AgentId) -> StepOrder:
+        """What is circled in by calls is one run; a message is answered in one or in many, but not much later."""
+        by_calls = action.finding.trouble is not Trouble.MESSAGE_LOOP
+        run = self._supervisor.find(agent).run if by_calls else None
+        return StepOrder(reason_of(action), run, self._clock.monotonic() + self._policy.deadlines.message_gap)
 
 
 def watch_over(watchdog: Watchdog) -> "asyncio.Task[None]":

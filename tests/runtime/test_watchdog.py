@@ -10,7 +10,7 @@ from amrita_fleet import Agent, ModelPreset, ToolContext, tool
 from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Grant, Proceed
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.notices import Notice, NoticeType
-from amrita_fleet.protocols.outcome import Ending
+from amrita_fleet.protocols.outcome import Ending, Limit
 from amrita_fleet.protocols.providers.base import Provider
 from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
 from amrita_fleet.protocols.providers.script import call, fail, say
@@ -158,6 +158,29 @@ async def test_the_step_of_an_agent_that_is_to_end_it_is_ended_once_and_the_run_
         assert (await house.system.outcome(ANA, run)).text == "done"
         assert await house.watched() == ["step_ended"]
         assert len(await house.notices("step.leave")) > 1
+
+
+async def test_a_step_that_was_to_end_with_a_run_that_is_over_is_not_ended_in_the_next_run() -> None:
+    policy = WatchPolicy(
+        courses={Trouble.CALL_LOOP: Course((Stage(Rung.END_STEP),))}, deadlines=Deadlines(call_rounds=2), period=0.5
+    )
+
+    @tool
+    def look() -> str:
+        """See nothing."""
+        return "nothing"
+
+    async with opened(policy) as house:
+        moves = (call("look"), call("look"), call("hang"), say("late"), say("done"))
+        await house.spawn(ANA, *moves, tools=(look, hang))
+        run = await house.system.start(ANA, "look", 10)
+        await house.clock.advance(20)
+        assert (await house.system.outcome(ANA, run)).limit is Limit.TIME
+        assert await house.watched() == ["step_ended"]  # it was to be, and then the run's time was over
+        run = await house.system.start(ANA, "answer", None)
+        await house.clock.advance(5)
+        assert (await house.system.outcome(ANA, run)).text == "done"
+        assert [each.text for each in await house.notices("step.leave") if each.run == run] == ["Step 2 ends"]
 
 
 async def test_a_killed_agent_goes_on_in_its_next_life_where_there_is_a_journal() -> None:

@@ -347,9 +347,9 @@ def opened_again(before: list[Team], after: list[Team]) -> list[tuple[str, int]]
     for owner, teams in (("first", before), ("second", after)):
         supervisor.begin(owner, Limits(tokens=100))
         supervisor.form_teams(teams)
-    whole, *teams = supervisor.accounts()
-    assert whole.carved.tokens == sum(account.claim.tokens for account in teams)
-    return [(account.name, account.claim.tokens) for account in teams]
+    whole, *below = supervisor.accounts()
+    assert whole.carved.tokens == sum(account.claim.tokens for account in below)
+    return [(account.name, account.claim.tokens) for account in below]
 
 
 def test_a_fleet_that_is_opened_again_has_what_its_teams_carve_now_in_whichever_order_they_stand() -> None:
