@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
@@ -83,6 +84,23 @@ async def test_between_two_attempts_no_model_is_waited_for() -> None:
         await house.clock.advance(10)
         assert [row.note.rpartition(" for ")[0] for row in await house.system.statuses()] == ["between model calls"]
         assert (await house.until(house.system.outcome(ANA, run))).text == "done"
+
+
+@pytest.mark.parametrize("text", [3, None, b"3"], ids=repr)
+async def test_a_sign_of_life_that_is_no_text_is_refused_where_it_is_given(text: Any) -> None:  # noqa: ANN401
+    @tool
+    async def build(context: ToolContext) -> str:
+        """Say how far it is."""
+        context.progress(text)
+        return "built"
+
+    async with opened() as house:
+        await house.spawn(ANA, call("build"), say("done"), tools=(build,))
+        run = await house.system.start(ANA, "go", None)
+        await house.clock.advance(1)
+        assert (await house.system.outcome(ANA, run)).answered
+        (failed,) = await house.notices("tool.failed")
+        assert "What was given as 'text' cannot be used: it must be of type str" in failed.text
 
 
 async def test_a_sync_tool_gives_its_signs_of_life_from_its_thread() -> None:
