@@ -90,5 +90,9 @@ class RayReach:
         except FleetError as error:
             log.debug("%s will be told at its next check-in that it is stopped: %s", agent, error)
 
+    async def tell_stopped(self, agent: AgentId, reason: str) -> None:
+        """Tell it that it is stopped."""
+        await self._ask(agent, lambda actor: actor.stop.remote(reason))
+
     async def _ask(self, agent: AgentId, call: Callable[[type[Watched]], Awaitable[T]]) -> T:
         return await self._post.ask(agent, lambda handle: call(cast("type[Watched]", handle)))

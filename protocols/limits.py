@@ -56,6 +56,12 @@ class Exhaustion(StrEnum):
 UNLIMITED = 2**62
 """More of anything than any call asks for."""
 
+MOST = 10**15
+"""The largest limit in whole numbers. Sums of what is limited must go through 64 bits, and nobody spends so much."""
+
+LEAST_DOLLARS, MOST_DOLLARS = 1 / NANO, 10**6
+"""The least limit in dollars, which is what money is counted in, and the largest, for the same reason."""
+
 WHOLE = ("tokens", "model_calls", "tool_calls")
 
 
@@ -88,15 +94,13 @@ class Limits(Strict):
             PresetInvalid: It names the field and what it must be.
         """
         for name in WHOLE:
-            given: object = getattr(self, name)
-            if given is not None and type(given) is not int:  # a bool is none
-                self._refuse(name, "whole", given)
-            if given is not None and cast("int", given) < 1:
-                raise PresetInvalid(field=name, reason=f"{type(self).__name__}.{name} must be at least 1.")
+            self._check_count(name, getattr(self, name))
         for name in ("dollars", "seconds"):
-            given = getattr(self, name)
+            given: object = getattr(self, name)
             if given is not None and not (type(given) in {int, float} and 0 < cast("float", given) < math.inf):
                 self._refuse(name, "a number above 0", given)
+        if self.dollars is not None and not LEAST_DOLLARS <= self.dollars <= MOST_DOLLARS:
+            self._refuse("dollars", f"from ${LEAST_DOLLARS:.9f} to ${MOST_DOLLARS:,}", self.dollars)
         if self.on_exhaustion not in tuple(Exhaustion):
             self._refuse("on_exhaustion", " or ".join(repr(each.value) for each in Exhaustion), self.on_exhaustion)
         if type(self.carved) is not bool:
@@ -104,6 +108,15 @@ class Limits(Strict):
         if not self.units:
             reason = f"Limits(...) must limit something: give {', '.join(f'{unit}=...' for unit in Unit)}."
             raise PresetInvalid(field="tokens", reason=reason)
+
+    def _check_count(self, name: str, given: object) -> None:
+        if given is None:
+            return
+        if type(given) is not int:  # a bool is none
+            self._refuse(name, "whole", given)
+        elif not 1 <= given <= MOST:
+            must = "at least 1" if given < 1 else f"at most {MOST:,}"
+            raise PresetInvalid(field=name, reason=f"{type(self).__name__}.{name} must be {must}.")
 
     def _refuse(self, name: str, what: str, given: object) -> None:
         raise PresetInvalid(field=name, reason=f"{type(self).__name__}.{name} must be {what}, not {given!r}.")

@@ -13,7 +13,7 @@ from ..protocols.limits import Limits, plain_limit
 from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .closing import DRAIN_GRACE, Closing, patiently
-from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
+from .errors import ArgumentInvalid, FleetClosed, NameInvalid, NamesInvalid
 from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .ports import Journal
@@ -226,17 +226,19 @@ class Fleet(Helm):
 
         Args:
             limit: The new limit; None: no limit of its own.
-            of: The name of a team or an agent, or the agent; a run that has a limit of its own and has begun, or its
-                id; None: the fleet.
+            of: The name of a team or an agent, the agent, or a run of it that was started with a limit; None: the
+                fleet.
 
         Raises:
-            PresetInvalid: The limit is none.
-            AgentUnknown: There is neither an agent nor a team of that name, nor such a run.
+            PresetInvalid: The limit is none, or one of a run in seconds.
+            AgentUnknown: There is neither an agent nor a team of that name, or the run is over, has made no model call
+                yet, or has no limit.
+            NameInvalid: The name is none.
             LimitTooLarge: It is carved, and does not fit into what is above it.
             PriceMissing: Dollars are limited, and a preset does not say what its model costs.
             PeerUnreachable: Some that could go on could not be told; the others were. It can be asked for again.
         """
-        await self._system.budgets.limit(account_of(of), plain_limit(limit))
+        await self._system.budgets.limit(account_name(of), plain_limit(limit))
 
     async def grant_no_more(self, *, of: AgentRef | Run | str | None = None) -> None:
         """Say no to those who are paused until a limit is raised: they, and who comes to it later, give last answers.
@@ -245,10 +247,11 @@ class Fleet(Helm):
             of: As in `limit`.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name, nor such a run.
+            AgentUnknown: As in `limit`.
+            NameInvalid: The name is none.
             PeerUnreachable: Some could not be told; the others were. It can be asked for again.
         """
-        await self._system.budgets.grant_no_more(account_of(of))
+        await self._system.budgets.grant_no_more(account_name(of))
 
     async def spawn(
         self,
@@ -310,15 +313,17 @@ def check_names(name: str | None, address: str | None) -> None:
     check_text("address", "" if address is None else address)
 
 
-def account_of(given: AgentRef | Run | str | None) -> str:
-    """Whose account it is: the name of an agent or a team, the id of a run; empty: the fleet's.
+def account_name(of: AgentRef | Run | str | None) -> str:
+    """Whose account is meant: an agent's, a team's or a run's; empty: the fleet's.
 
     Raises:
-        NameInvalid: It is no text, or one that nothing can carry.
+        NameInvalid: It is no text, empty, or one that nothing can carry.
     """
-    if isinstance(given, Run):
-        return given.id
-    return "" if given is None else name_of(given)
+    if of is None:
+        return ""
+    if of == "":  # an empty variable must not come to mean the whole fleet
+        raise NameInvalid(name="", reason="leave `of` out to mean the fleet")
+    return of.id if isinstance(of, Run) else name_of(of)
 
 
 def teams_of(given: object) -> tuple[Team, ...]:

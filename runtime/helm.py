@@ -6,7 +6,6 @@ from functools import partial
 from typing import Literal
 
 from ..protocols.checkin import AgentStatus
-from ..protocols.errors import PresetInvalid
 from ..protocols.ids import USER, AgentId, MessageId, RunId
 from ..protocols.limits import Limits, plain_limit
 from ..protocols.mail import Receipt
@@ -15,7 +14,7 @@ from ..protocols.outcome import Outcome
 from .approvals import Approvals
 from .clock import SystemClock
 from .errors import FleetClosed, NameInvalid, NumberInvalid
-from .given import check_kind, check_task, check_text, text_flaw
+from .given import check_kind, check_run_limit, check_task, check_text, text_flaw
 from .run import Run, untold, watch
 from .sender import Sender
 from .stream import SuspendObjectStream, expect_stream
@@ -295,8 +294,7 @@ def run_limit(given: Limits | int | None) -> Limits | None:
         PresetInvalid: It is none, or one in seconds.
     """
     limit = plain_limit(given)
-    if limit is not None and limit.seconds is not None:
-        raise PresetInvalid(field="seconds", reason="A run has a time_limit=...: leave seconds out of its limit.")
+    check_run_limit(limit)
     return limit
 
 

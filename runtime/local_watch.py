@@ -56,3 +56,12 @@ class LocalReach:
     async def stop(self, agent: AgentId, reason: str) -> None:
         """Stop it and those under it."""
         await self._stop(agent, reason)
+
+    async def tell_stopped(self, agent: AgentId, reason: str) -> None:
+        """Tell it that it is stopped.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is being spawned, and will learn of it then, or has died.
+        """
+        self._post.host(agent).stop(reason)

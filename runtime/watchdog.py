@@ -8,16 +8,17 @@ system can do to an agent is a port (`Reach`). Nothing here decides: that is `su
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Protocol, assert_never
 
-from ..protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, CheckIn, Directive, EndStep, Settlement
+from ..protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, CheckIn, Directive, EndStep, Settlement, Stop
 from ..protocols.errors import FleetError
-from ..protocols.ids import USER, AgentId, Incarnation
+from ..protocols.ids import USER, AgentId, Incarnation, RunId
 from .ports import Clock
 from .probes import Probes
 from .step.phases import Phase
+from .stop_teller import StopTeller
 from .supervision.advice import notice_of, order_to, reason_of, report_of
 from .supervision.facts import CheckedIn, Fact, Heard, Pulse, Seen, Settled
 from .supervision.finding import Trouble
@@ -50,6 +51,25 @@ SELF = AgentStatus(agent=USER, incarnation=Incarnation(0), phase="watching", sin
 """Under which the Supervisor is told notices: of who is no agent it keeps nothing else."""
 
 
+@dataclass(frozen=True, slots=True)
+class StepOrder:
+    """An order to end a Step, until an agent checks in.
+
+    Attributes:
+        reason: Why.
+        run: The only run that it is about; None: whichever, since each message may begin one.
+        until: When it is no longer about anything, in the watch's seconds.
+    """
+
+    reason: str
+    run: RunId | None
+    until: float
+
+    def holds(self, asked: CheckIn, at: float) -> bool:
+        """Whether it is about the Step in which this is asked."""
+        return self.run in {None, asked.run} and at <= self.until
+
+
 class Reach(Protocol):
     """What a system can ask of its agents, and do to them. Each method raises a `FleetError` where it cannot."""
 
@@ -71,6 +91,10 @@ class Reach(Protocol):
 
     async def stop(self, agent: AgentId, reason: str) -> None:
         """Stop it, and those under it, for good."""
+        ...
+
+    async def tell_stopped(self, agent: AgentId, reason: str) -> None:
+        """Tell it that it is stopped for good; the Supervisor has its tombstone already."""
         ...
 
 
@@ -102,8 +126,9 @@ class Watchdog:
         self._lock = Lock()
         self._watch = Watch(self._policy.deadlines)
         self._ladder = Ladder(self._policy)
-        self._ending: dict[AgentId, str] = {}
+        self._ending: dict[AgentId, StepOrder] = {}
         self._probes = Probes(reach.status, reach.beat)
+        self._teller = StopTeller(supervisor, reach.tell_stopped, clock)
         newest = supervisor.feed.read(-1, 1)
         self._read = newest[0].number if newest else 0
         self._looked = clock.monotonic()
@@ -116,6 +141,8 @@ class Watchdog:
             return instead
         directive = self._supervisor.check_in(asked)
         self._learn(CheckedIn(asked, directive))
+        if isinstance(directive, Stop):
+            self._teller.wake()
         return directive
 
     def settle(self, settlement: Settlement) -> None:
@@ -125,11 +152,11 @@ class Watchdog:
 
     def _instead(self, asked: CheckIn) -> EndStep | None:
         with self._lock:
-            reason = self._ending.pop(asked.agent, None) if asked.phase == Phase.THINKING else None
-        if reason is None:
+            order = self._ending.pop(asked.agent, None) if asked.phase == Phase.THINKING else None
+        if order is None or not order.holds(asked, self._clock.monotonic()):
             return None
         self._supervisor.step_back(asked.agent)  # it may have a place in line from before
-        return EndStep(reason)
+        return EndStep(order.reason)
 
     def _learn(self, fact: Fact) -> None:
         """Take in a fact, after the notices that came before: one of them may be that the agent is there at all."""
@@ -152,7 +179,12 @@ class Watchdog:
     # --- looking ------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Look, and tell those that an account has stopped, until cancelled."""
+        async with asyncio.TaskGroup() as beside:
+            beside.create_task(self._teller.run())
+            await self._look_on()
+
+    async def _look_on(self) -> None:
         asked = 0
         try:
             while True:
@@ -227,8 +259,9 @@ class Watchdog:
             case Rung.NOTE:
                 self._post(agent, order_to(action))
             case Rung.END_STEP:
+                order = self._step_order(action, agent)
                 with self._lock:
-                    self._ending[agent] = reason
+                    self._ending[agent] = order
             case Rung.CANCEL:
                 await self._reach.cancel(agent, reason)
             case Rung.KILL:
@@ -239,6 +272,12 @@ class Watchdog:
                     await self._reach.kill(agent, reason)
             case _:
                 assert_never(action.rung)
+
+    def _step_order(self, action: Action, agent: AgentId) -> StepOrder:
+        """What is circled in by calls is one run; a message is answered in one or in many, but not much later."""
+        by_calls = action.finding.trouble is not Trouble.MESSAGE_LOOP
+        run = self._supervisor.find(agent).run if by_calls else None
+        return StepOrder(reason_of(action), run, self._clock.monotonic() + self._policy.deadlines.message_gap)
 
 
 def watch_over(watchdog: Watchdog) -> "asyncio.Task[None]":

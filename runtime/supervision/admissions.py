@@ -51,7 +51,8 @@ class Admissions(Bench):
         """Open the fleet, for the first time or again.
 
         What was asked before was answered under the limit that held then, and stays so. Who is paused until the fleet
-        may spend more may go on, and asks again.
+        may spend more may go on, and asks again. Teams are those that are formed from now on: for one of before that is
+        not formed again, nothing is set aside any more.
 
         Args:
             owner: Names this opening.
@@ -62,6 +63,9 @@ class Admissions(Bench):
             self._ledger.limit(self._ledger.root, limit)
             self._restarts.policy = restarts
             self._let_go(self._ledger.root)
+            if owner != self.owner:
+                for path in self._teams.values():
+                    self._ledger.rest(path)
             self.owner = owner
 
     def form_teams(self, teams: Sequence[Team]) -> None:
@@ -76,9 +80,13 @@ class Admissions(Bench):
                 check_name(team.name)
                 if self._roster.latest(AgentId(team.name)) is not None:
                     raise NameInvalid(name=team.name, reason="an agent of the fleet has that name")
-                self._teams[team.name] = path = (*self._ledger.root, team_name(team.name))
-                self._check_opened(team.name, self._ledger.open(path, None))
+                path = (*self._ledger.root, team_name(team.name))
+                if team.name not in self._teams:
+                    self._check_opened(team.name, self._ledger.open(path, None))
+                    self._teams[team.name] = path
+                # The limit comes first: one that rests, because the fleet has just begun anew, is opened with the new.
                 self._check_opened(team.name, self._ledger.limit(path, team.limit))
+                self._check_opened(team.name, self._ledger.open(path, team.limit))
                 self._let_go(path)
 
     def admit(self, agent: AgentId, parent: AgentId | None, limit: Limits | None, pid: int) -> Incarnation:

@@ -80,6 +80,7 @@ class Bench:
             AgentId(account.path[-2]): account.path for account in self._ledger.accounts() if account.level is Level.RUN
         }
         self._notes: list[tuple[AgentId, str]] = []
+        self._untold: dict[AgentId, str] = {}
 
     @contextmanager
     def _turn(self, command: Command) -> Generator[None, None, None]:
