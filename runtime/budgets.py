@@ -25,6 +25,7 @@ class BudgetPort(Protocol):
 
         Raises:
             AgentUnknown: There is neither an agent nor a team of that name, nor a run with a limit of its own.
+            PresetInvalid: A run is to be limited in seconds.
             LimitTooLarge: It is carved, and does not fit into what is above it.
             PriceMissing: Money is to be limited, and a preset does not say what its model costs.
             PeerUnreachable: Some that could go on could not be told; the others were. It can be asked for again.

@@ -224,7 +224,7 @@ class Fleet(Helm):
                 id; None: the fleet.
 
         Raises:
-            PresetInvalid: The limit is none.
+            PresetInvalid: The limit is none, or that of a run and in seconds.
             AgentUnknown: There is neither an agent nor a team of that name, nor such a run.
             LimitTooLarge: It is carved, and does not fit into what is above it.
             PriceMissing: Dollars are limited, and a preset does not say what its model costs.

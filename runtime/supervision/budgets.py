@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ...protocols.checkin import CheckIn, Directive, EndStep, Pause, Stop, WindDown
 from ...protocols.ids import AgentId
-from ...protocols.limits import Exhaustion, Limits
+from ...protocols.limits import Exhaustion, Limits, run_limit
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Limit
 from ..limit_errors import PriceMissing
@@ -39,11 +39,14 @@ class Budgets(Admissions):
 
         Raises:
             AgentUnknown: There is neither an agent nor a team of that name, nor such a run.
+            PresetInvalid: A run is to be limited in seconds.
             LimitTooLarge: It is carved, and does not fit into what is above it.
             PriceMissing: Money is to be limited, and a preset does not say what its model costs.
         """
         with self._turn(ChangeLimit(of, limit)):
             path = self._account_of(of)
+            if Account(path).level is Level.RUN:
+                limit = run_limit(limit)
             members = self._spending(path)
             if limit is not None and limit.dollars is not None:
                 self._check_prices(of or path[-1], members)
