@@ -22,6 +22,7 @@ __all__ = (
     "dollars",
     "limit_of",
     "plain_limit",
+    "run_limit",
     "shown",
 )
 
@@ -196,6 +197,18 @@ def plain_limit(given: Limits | int | None) -> Limits | None:
     """
     limit = limit_of(given)
     return None if limit is None else limit.plain
+
+
+def run_limit(given: Limits | int | None) -> Limits | None:
+    """A limit of a run, as it is written down.
+
+    Raises:
+        PresetInvalid: It is none, or one in seconds.
+    """
+    limit = plain_limit(given)
+    if limit is not None and limit.seconds is not None:
+        raise PresetInvalid(field="seconds", reason="A run has a time_limit=...: leave seconds out of its limit.")
+    return limit
 
 
 def count_of(amount: Amount, unit: Unit) -> float:

@@ -3,15 +3,12 @@
 import re
 from typing import TypeGuard
 
-from ..protocols.errors import PresetInvalid
-from ..protocols.limits import Limits
 from .errors import ArgumentInvalid, NumberInvalid, TaskInvalid
 
 __all__ = (
     "check_fleet_name",
     "check_grace",
     "check_kind",
-    "check_run_limit",
     "check_task",
     "check_text",
     "is_duration",
@@ -88,16 +85,6 @@ def check_task(task: object, time_limit: object, said: tuple[object, ...] = ()) 
         raise TaskInvalid(reason="a task must say something, and this one is blank")
     if time_limit is not None and not is_duration(time_limit):
         raise TaskInvalid(reason=f"a time limit is a number of seconds above 0, not {time_limit!r}")
-
-
-def check_run_limit(limit: Limits | None) -> None:
-    """Refuse what cannot be the limit of a run.
-
-    Raises:
-        PresetInvalid: It is one in seconds.
-    """
-    if limit is not None and limit.seconds is not None:
-        raise PresetInvalid(field="seconds", reason="A run has a time_limit=...: leave seconds out of its limit.")
 
 
 def check_kind(name: str, given: object, kind: type) -> None:

@@ -7,14 +7,14 @@ from typing import Literal
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import USER, AgentId, MessageId, RunId
-from ..protocols.limits import Limits, plain_limit
+from ..protocols.limits import Limits, run_limit
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .approvals import Approvals
 from .clock import SystemClock
 from .errors import FleetClosed, NameInvalid, NumberInvalid
-from .given import check_kind, check_run_limit, check_task, check_text, text_flaw
+from .given import check_kind, check_task, check_text, text_flaw
 from .run import Run, untold, watch
 from .sender import Sender
 from .stream import SuspendObjectStream, expect_stream
@@ -285,17 +285,6 @@ class Helm:
         if type(after) is not int:  # a bool is none
             raise NumberInvalid(name="after", given=repr(after), reason="notices are numbered 1, 2, 3 and so on")
         return watch(self._system, after)
-
-
-def run_limit(given: Limits | int | None) -> Limits | None:
-    """A limit of a run.
-
-    Raises:
-        PresetInvalid: It is none, or one in seconds.
-    """
-    limit = plain_limit(given)
-    check_run_limit(limit)
-    return limit
 
 
 def name_of(agent: AgentRef | str) -> AgentId:

@@ -6,10 +6,9 @@ from typing import assert_never
 
 from ...protocols.checkin import CheckIn, Directive, EndStep, Pause, Stop, WindDown
 from ...protocols.ids import AgentId
-from ...protocols.limits import Exhaustion, Limits
+from ...protocols.limits import Exhaustion, Limits, run_limit
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Limit
-from ..given import check_run_limit
 from ..limit_errors import PriceMissing
 from . import wording
 from .account import Account, Level, Path, run_name
@@ -50,7 +49,7 @@ class Budgets(Admissions):
         with self._turn(ChangeLimit(of, limit)):
             path = self._account_of(of)
             if Account(path).level is Level.RUN:
-                check_run_limit(limit)
+                limit = run_limit(limit)
             members = self._spending(path)
             if limit is not None and limit.dollars is not None:
                 self._check_prices(of or path[-1], members)

@@ -202,6 +202,8 @@ def test_the_limit_of_a_run_that_is_paused_for_it_can_be_raised_or_refused() -> 
     assert house.events()[:4] == [("asked", ANA), ("limited", ANA), ("asked", ANA), ("no_more", ANA)]
     with pytest.raises(AgentUnknown):
         house.supervisor.limit(TWO, None)
+    with pytest.raises(PresetInvalid, match="time_limit"):
+        house.supervisor.limit(ONE, Limits(seconds=5))
 
 
 def test_who_was_paused_for_want_of_a_run_that_is_over_goes_on_with_the_next() -> None:
