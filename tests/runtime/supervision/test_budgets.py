@@ -411,3 +411,20 @@ def test_a_team_that_is_formed_again_while_the_fleet_runs_has_what_it_had_if_the
     with pytest.raises(LimitTooLarge):
         house.supervisor.form_teams([Team("team", carved(1_500))])
     assert (house.account("team").limit, house.account("f").carved) == (carved(500), Amount(500))
+
+
+def test_what_calls_hold_of_a_carved_limit_comes_back_to_nobody_else_so_nobody_waits_for_it() -> None:
+    house = House(fleet=Limits(tokens=1_000), team=carved(900))
+    assert isinstance(house.ask(BOB), Proceed)
+    assert reached(house.ask(CEM)) == Limit.FLEET_TOKENS
+    house.supervisor.limit("team", Limits(tokens=900))
+    assert isinstance(house.ask(CEM), Proceed)
+
+
+def test_what_calls_hold_that_draw_on_the_same_account_is_waited_for() -> None:
+    house = House(fleet=Limits(tokens=1_000), team=carved(600))
+    assert isinstance(house.ask(ANA, limit=carved(450)), Proceed)
+    assert reached(house.ask(BOB)) == Limit.TEAM_TOKENS  # what ana's call holds goes back to her run
+    assert isinstance(house.ask(CEM), Proceed)
+    assert isinstance(house.ask(CEM), Proceed)
+    assert isinstance(house.ask(CEM), Wait)
