@@ -162,7 +162,7 @@ class SupervisorActor(SteeringDesk, Reborn):
             made.begin(self._charter.owner, limit, self._charter.restarts)
             bury_all(made, ENDED)
         self._post, self._log, self._watch = post, commands, WaitWatch(made, RayAgents(post), clock)
-        self._children = SpawnDesk(made, self._written)
+        self._children = SpawnDesk(made, self._written, self._close)
         self._office = DeadLetterOffice(made, log, clock)
         if self._charter.service:
             self._spawns = SpawnWatch(made, RayBirths(fleet), clock, self._charter.spawn_patience)
@@ -192,6 +192,13 @@ class SupervisorActor(SteeringDesk, Reborn):
         except (Fenced, JournalConflict) as error:  # another process has the accounts: this one may answer nobody more
             give_way(str(error))
 
+    async def _close(self, agents: tuple[AgentId, ...]) -> None:
+        """Close the mailboxes of those that are dead for good, before they are admitted again."""
+        try:
+            await self._letters.close(agents)
+        except Fenced as error:  # another process has the fleet, and this agent lives there
+            give_way(str(error))
+
     @ray.method
     async def close(self) -> None:
         """Give up on notes that are still on their way, and write the rest."""
@@ -219,10 +226,7 @@ class SupervisorActor(SteeringDesk, Reborn):
     @ray.method(concurrency_group=CONTROL)
     async def admit(self, newcomers: list[Newcomer], pid: int) -> list[Incarnation]:
         """Take in agents, all or none; `pid` is the process that asks. Gives the numbers of their lives."""
-        try:
-            await self._letters.close(newcomer.agent for newcomer in newcomers)
-        except Fenced as error:  # another process has the fleet, and this agent lives there
-            give_way(str(error))
+        await self._close(tuple(newcomer.agent for newcomer in newcomers))
         lives = self._supervisor.admit_all(newcomers, pid)
         await self._written()
         return list(lives)

@@ -150,7 +150,9 @@ class LocalSystem:
         reach = LocalReach(self._post, self._lives.kill, lambda agent, reason: self.stop((agent,), reason))
         self._watchdog = Watchdog(self._supervisor, reach, self._send_note, clock, self._policy)
         link = LocalLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
-        self._children = LocalChildren(self.fleet, self._supervisor, self._post, self._hosts, self._lives)
+        self._children = LocalChildren(
+            self.fleet, self._supervisor, self._post, self._hosts, self._lives, self._office.close
+        )
         self._around = Surroundings(link, self._post, clock, self._log, children=self._children)
         self._watching = watch_over(self._watchdog)
 

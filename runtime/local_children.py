@@ -9,7 +9,7 @@ from .agent import kind_of
 from .host import AgentHost, Seat
 from .local_succession import LocalSuccession
 from .local_ways import LocalPost, one_owner
-from .supervision.spawn_desk import SpawnDesk
+from .supervision.spawn_desk import Close, SpawnDesk
 from .supervision.supervisor import Supervisor
 from .system import SpawnOrder
 
@@ -26,6 +26,7 @@ class LocalChildren:
         post: LocalPost,
         hosts: Mapping[AgentId, AgentHost],
         lives: LocalSuccession,
+        close: Close,
     ) -> None:
         """Share the system's parts.
 
@@ -35,10 +36,11 @@ class LocalChildren:
             post: Has whoever writes to a child that is being born write again.
             hosts: Those that live.
             lives: Begins lives, and knows what the agents are.
+            close: Closes mailboxes of the dead.
         """
         self._fleet = fleet
         self._supervisor = supervisor
-        self._desk = SpawnDesk(supervisor, supervisor.log.written)
+        self._desk = SpawnDesk(supervisor, supervisor.log.written, close)
         self._post = post
         self._hosts = hosts
         self._lives = lives

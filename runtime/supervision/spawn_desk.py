@@ -12,12 +12,15 @@ from ...protocols.spawning import SpawnAnswer, SpawnCause, Spawned, SpawnRefusal
 from . import wording
 from .supervisor import Supervisor
 
-__all__ = ("Bear", "NotBorn", "SpawnDesk", "in_words")
+__all__ = ("Bear", "Close", "NotBorn", "SpawnDesk", "in_words")
 
 log = logging.getLogger(__name__)
 
 Bear: TypeAlias = Callable[[Incarnation], Awaitable[None]]
 """Brings this life of a child to life, or sees that it lives; leaves nothing behind where it cannot."""
+
+Close: TypeAlias = Callable[[tuple[AgentId, ...]], Awaitable[None]]
+"""Closes mailboxes of the dead."""
 
 
 class NotBorn(Exception):
@@ -33,15 +36,17 @@ def in_words(error: Exception) -> str:
 class SpawnDesk:
     """Takes the requests of one fleet's agents. It belongs to one event loop."""
 
-    def __init__(self, supervisor: Supervisor, written: Callable[[], Awaitable[None]]) -> None:
+    def __init__(self, supervisor: Supervisor, written: Callable[[], Awaitable[None]], close: Close) -> None:
         """Nobody is being born.
 
         Args:
             supervisor: Who lets children in.
             written: Waits until what the Supervisor was asked is written.
+            close: Closes the mailboxes of those of such names that are dead for good, before they are let in again.
         """
         self._supervisor = supervisor
         self._written = written
+        self._close = close
         self._births: dict[tuple[AgentId, Incarnation], asyncio.Task[SpawnAnswer]] = {}
 
     async def ask(self, request: SpawnRequest, bear: Bear) -> SpawnAnswer:
@@ -53,6 +58,7 @@ class SpawnDesk:
         Raises:
             FleetError: What was asked cannot be written.
         """
+        await self._close((request.name,))
         answer = self._supervisor.spawn(request, os.getpid())
         if isinstance(answer, SpawnRefusal) or answer.born:
             await self._written()

@@ -1,5 +1,6 @@
 """What becomes on Ray of the mail of an agent whose process died for good."""
 
+import asyncio
 import os
 import signal
 from pathlib import Path
@@ -37,6 +38,9 @@ async def written(fleet: Fleet) -> Receipt:
 async def told(fleet: Fleet) -> list[Notice]:
     """The dead letters up to bob's next run, which reads what he was told of them."""
     await until(fleet, lambda notice: notice.extra_type == "dead")
+    async with asyncio.timeout(30):
+        while not any(row.waiting for row in await fleet.statuses() if row.agent == "bob"):  # noqa: ASYNC110
+            await asyncio.sleep(0.05)  # a note wakes nobody, and no notice tells of one that waits
     assert (await fleet.agent("bob").run("what became of it?")).text == "told"
     notices = await until(fleet, lambda notice: notice.extra_type == "consumed" and notice.agent == "bob")
     assert "your message" in notices[-1].text
