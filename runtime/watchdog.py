@@ -189,7 +189,10 @@ class Watchdog:
         try:
             while True:
                 await self._clock.sleep(max(self._policy.period, asked / ASKED))
-                asked = await self.look()
+                try:
+                    asked = await self.look()
+                except Exception:  # nobody foresaw it: the next look may do better, and a fleet is never without
+                    log.exception("a look of the watch failed; the next one follows")
         finally:
             self._probes.close()
 

@@ -293,3 +293,26 @@ async def test_a_model_call_that_begins_while_its_agent_is_asked_how_it_is_stays
     line.meanwhile = lambda: granted.append(line.watchdog.check_in(asked))
     assert await line.why("thinking") == "waiting on model openai for 0 s"
     assert isinstance(granted[0], Proceed)
+
+
+async def test_a_look_that_fails_is_told_in_the_log_and_the_next_one_follows(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    line = Line(AgentStatus(ANA, Incarnation(1), "thinking", 0.0, RunId("ana.1.1"), step=1, round=1))
+    looks = 0
+
+    def once() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            raise RuntimeError("nobody foresaw this")
+
+    line.meanwhile = once
+    watching = asyncio.create_task(line.watchdog.run())
+    async with asyncio.timeout(20):
+        while looks < 2:
+            await line.clock.advance(1.0)
+    watching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watching
+    assert "a look of the watch failed" in caplog.text
