@@ -21,6 +21,7 @@ from .channel import CONTROL, MAIL, actor_name, namespace
 from .description import Pieces
 from .errors import death, translate, translated
 from .journal import JOURNAL, READ, JournalActor, JournalPlace
+from .killing import kill
 from .lifetimes import here, lifetime
 from .link import CHECK_IN, SETTLE, Charter
 from .placement import Place
@@ -58,12 +59,6 @@ up to a minute long while Ray's head is down."""
 
 CLOSE_PATIENCE = 2.0
 """Seconds an actor has to end by itself before it is killed."""
-
-DEATH_PATIENCE = 10.0
-"""Seconds to wait until Ray says that what was killed is dead."""
-
-DEATH_PAUSE = 0.02
-"""Seconds between two looks whether it is."""
 
 # Ray's types know no concurrency groups. Their numbers are calls at once; a parked one costs nothing.
 Agents = cast(
@@ -191,14 +186,6 @@ async def end(actor: Actor) -> None:
     await kill(actor)
 
 
-async def kill(actor: Actor) -> None:
-    """Kill an actor, and wait until it is dead."""
-    await to_thread.run_sync(cast("Any", ray.kill), actor)
-    with suppress(TimeoutError):
-        async with asyncio.timeout(DEATH_PATIENCE):
-            await dead(actor)
-
-
 async def death_of(actor: type[AgentActor] | Lasting, name: str) -> str | None:
     """Wait until an actor's process dies, and give why; None when it closed in good order, or nobody can know.
 
@@ -232,15 +219,3 @@ async def close(actor: Actor) -> None:
         await actor.close.remote()
     except RayTaskError as error:
         log.warning("an actor could not close and is killed: %s", translate(error, "an actor"))
-
-
-async def dead(actor: Actor) -> None:
-    """Wait until Ray says that an actor is dead."""
-    while True:
-        try:
-            await actor.ping.remote()
-        except ActorDiedError:
-            return
-        except ActorUnavailableError:  # it is being found out
-            pass
-        await asyncio.sleep(DEATH_PAUSE)

@@ -3,13 +3,14 @@
 import asyncio
 import logging
 from collections.abc import Callable
-from typing import Any, cast
+from typing import cast
 
 import ray
 from ray.exceptions import RayError
 
 from ..protocols.ids import AgentId
 from .channel import CONTROL, Receiver, actor_name, namespace
+from .killing import kill
 from .reborn import Reborn
 
 __all__ = ("RayBirths", "Unopened")
@@ -51,5 +52,5 @@ class RayBirths:
                     return False
         except (RayError, TimeoutError) as error:
             log.info("%s has no process that answers: %s", agent, error)
-        await asyncio.to_thread(cast("Any", ray.kill), actor)
+        await kill(actor)
         return True

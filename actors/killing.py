@@ -1,0 +1,37 @@
+"""How an actor is killed: until Ray says that it is dead, its name is taken."""
+
+import asyncio
+from contextlib import suppress
+from typing import Any, cast
+
+import ray
+from anyio import to_thread
+from ray.exceptions import ActorDiedError, ActorUnavailableError
+
+__all__ = ("kill",)
+
+DEATH_PATIENCE = 10.0
+"""Seconds to wait until Ray says that what was killed is dead."""
+
+DEATH_PAUSE = 0.02
+"""Seconds between two looks whether it is."""
+
+
+async def kill(actor: Any) -> None:  # noqa: ANN401  any of ours: all have a `ping`
+    """Kill an actor, and wait until it is dead."""
+    await to_thread.run_sync(cast("Any", ray.kill), actor)
+    with suppress(TimeoutError):
+        async with asyncio.timeout(DEATH_PATIENCE):
+            await dead(actor)
+
+
+async def dead(actor: Any) -> None:  # noqa: ANN401
+    """Wait until Ray says that an actor is dead."""
+    while True:
+        try:
+            await actor.ping.remote()
+        except ActorDiedError:
+            return
+        except ActorUnavailableError:  # it is being found out
+            pass
+        await asyncio.sleep(DEATH_PAUSE)
