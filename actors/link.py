@@ -31,8 +31,8 @@ SETTLE = "settle"
 """Concurrency groups of the Supervisor's actor: a crowd of reports never delays a check-in."""
 
 
-class AgentsSupervisor(Protocol):
-    """What of the Supervisor agents use."""
+class CallsDesk(Protocol):
+    """Who is asked before each model call, and told what came of it."""
 
     def check_in(self, asked: CheckIn) -> Directive:
         """Answer a check-in."""
@@ -41,6 +41,10 @@ class AgentsSupervisor(Protocol):
     def settle(self, settlement: Settlement) -> None:
         """Take what an attempt came to."""
         ...
+
+
+class AgentsSupervisor(Protocol):
+    """What else of the Supervisor agents use."""
 
     def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         """Take how an agent is, and the notices that led to it."""
@@ -123,6 +127,11 @@ class AgentsDesk(ABC):
 
     @property
     @abstractmethod
+    def _calls(self) -> CallsDesk:
+        """Who answers check-ins and takes settlements; raises what `_supervisor` raises."""
+
+    @property
+    @abstractmethod
     def _waits(self) -> WaitsDesk:
         """Who is told of waits; raises what `_supervisor` raises."""
 
@@ -140,23 +149,15 @@ class AgentsDesk(ABC):
     @ray.method(concurrency_group=CHECK_IN)
     async def check_in(self, asked: bytes) -> bytes:
         """Take a `CheckIn`, give a `Directive`."""
-        directive = self._leave(decode(asked, CheckIn))
+        directive = self._calls.check_in(decode(asked, CheckIn))
         await self._written()
         return encode(directive)
-
-    def _leave(self, asked: CheckIn) -> Directive:
-        """Answer a check-in."""
-        return self._supervisor.check_in(asked)
 
     @ray.method(concurrency_group=SETTLE)
     async def settle(self, settlement: bytes) -> None:
         """Take a `Settlement`."""
-        self._settled(decode(settlement, Settlement))
+        self._calls.settle(decode(settlement, Settlement))
         await self._written()
-
-    def _settled(self, settlement: Settlement) -> None:
-        """Take what an attempt came to."""
-        self._supervisor.settle(settlement)
 
     @ray.method(concurrency_group=SETTLE)
     async def report(self, status: bytes, notices: bytes) -> None:

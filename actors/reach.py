@@ -1,6 +1,7 @@
 """The watch over Ray: the end that is in every agent's actor, and the way to it from the Supervisor's."""
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable
 from typing import Any, TypeAlias, TypeVar, cast
 
@@ -8,10 +9,13 @@ import ray
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.codec import decode, encode
+from ..protocols.errors import FleetError
 from ..protocols.ids import AgentId
 from .channel import CONTROL, RayPost, Receiver
 
 __all__ = ("RayReach", "Watched")
+
+log = logging.getLogger(__name__)
 
 T = TypeVar("T")
 
@@ -78,9 +82,17 @@ class RayReach:
 
     async def stop(self, agent: AgentId, reason: str) -> None:
         """Stop it and those under it. The tombstones hold whether they hear of it now or at their next check-in."""
-        named = self._stop((agent,), reason)
-        told = (self._ask(name, lambda actor: actor.stop.remote(reason)) for name in named)
-        await asyncio.gather(*told, return_exceptions=True)
+        await asyncio.gather(*(self._tell_stop(name, reason) for name in self._stop((agent,), reason)))
+
+    async def _tell_stop(self, agent: AgentId, reason: str) -> None:
+        try:
+            await self._ask(agent, lambda actor: actor.stop.remote(reason))
+        except FleetError as error:
+            log.debug("%s will be told at its next check-in that it is stopped: %s", agent, error)
+
+    async def tell_stopped(self, agent: AgentId, reason: str) -> None:
+        """Tell it that it is stopped."""
+        await self._ask(agent, lambda actor: actor.stop.remote(reason))
 
     async def _ask(self, agent: AgentId, call: Callable[[type[Watched]], Awaitable[T]]) -> T:
         return await self._post.ask(agent, lambda handle: call(cast("type[Watched]", handle)))

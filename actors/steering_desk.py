@@ -90,7 +90,7 @@ class SteeringDesk(AgentsDesk):
 
     @ray.method(concurrency_group=CONTROL)
     async def limit(self, of: str, limit: Limits | None) -> list[AgentId]:
-        """Limit an agent, a team or, of an empty name, the fleet; gives those that must be told to go on."""
+        """Limit an agent, a team, a run or, of an empty name, the fleet; gives those that must be told to go on."""
         return list(self._supervisor.limit(of, limit))
 
     @ray.method(concurrency_group=CONTROL)

@@ -11,7 +11,7 @@ from typing import cast
 
 import ray
 
-from ..protocols.checkin import DEAD, AgentStatus, CheckIn, Directive, Settlement
+from ..protocols.checkin import DEAD, AgentStatus
 from ..protocols.codec import decode, encode
 from ..protocols.errors import FleetError
 from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, MessageId
@@ -25,6 +25,7 @@ from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.journal_errors import Fenced, JournalConflict, JournalUnavailable
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.supervision.command_log import JournaledCommands
+from ..runtime.supervision.commands import Newcomer
 from ..runtime.supervision.ownership import check_owner
 from ..runtime.supervision.policy import WatchPolicy
 from ..runtime.supervision.replay import bury_all, perform
@@ -32,7 +33,7 @@ from ..runtime.supervision.spawn_desk import SpawnDesk
 from ..runtime.supervision.spawn_watch import SpawnWatch
 from ..runtime.supervision.state import BEGINNING
 from ..runtime.supervision.succession import next_life
-from ..runtime.supervision.supervisor import Newcomer, Supervisor
+from ..runtime.supervision.supervisor import Supervisor
 from ..runtime.supervision.wait_desk import WaitDesk
 from ..runtime.supervision.wait_watch import WaitWatch
 from ..runtime.supervision.wording import ENDED
@@ -90,6 +91,13 @@ class SupervisorActor(SteeringDesk, Reborn):
         if self._made is None:
             raise self._starting()
         return self._made
+
+    @property
+    def _calls(self) -> Watchdog:
+        """Who answers check-ins and takes settlements; raises what `_supervisor` raises."""
+        if self._watchdog is None:
+            raise self._starting()
+        return self._watchdog
 
     @property
     def _waits(self) -> WaitDesk:
@@ -159,32 +167,15 @@ class SupervisorActor(SteeringDesk, Reborn):
         if self._charter.service:
             self._spawns = SpawnWatch(made, RayBirths(fleet), clock, self._charter.spawn_patience)
         reach = RayReach(post, made.stop, service=self._charter.service)
-        self._watchdog = Watchdog(made, reach, self._notes, clock, self._policy)
-        self._made = made  # the last: with it, other groups answer
-        self._watching = watch_over(self._watchdog)
+        watchdog = Watchdog(made, reach, self._notes, clock, self._policy)
+        self._made = made
+        self._watchdog = watchdog  # the last: with both, other groups answer
+        self._watching = watch_over(watchdog)
         await self._written()
-
-    def _leave(self, asked: CheckIn) -> Directive:
-        """Answer a check-in, with the watch beside it."""
-        watchdog = self._watchdog
-        if watchdog is None or self._made is None:
-            return super()._leave(asked)
-        if (instead := watchdog.instead(asked)) is not None:
-            return instead
-        directive = super()._leave(asked)
-        watchdog.checked_in(asked, directive)
-        return directive
 
     def _rows(self) -> tuple[AgentStatus, ...]:
         """The rows of all agents, each with a note that says why it is so."""
-        rows = super()._rows()
-        return rows if self._watchdog is None else self._watchdog.explained(rows)
-
-    def _settled(self, settlement: Settlement) -> None:
-        """Take what an attempt came to."""
-        super()._settled(settlement)
-        if self._watchdog is not None:
-            self._watchdog.settled(settlement)
+        return self._calls.explained(super()._rows())
 
     async def _fleet_log(self, *, first: bool) -> FleetLog | None:
         """The fleet's streams, which are this owner's; None: there is no journal."""

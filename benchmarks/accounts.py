@@ -24,8 +24,9 @@ from amrita_fleet.runtime.clock import SystemClock
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.sql import SqlJournal
 from amrita_fleet.runtime.supervision.command_log import CADENCE, Cadence, JournaledCommands
+from amrita_fleet.runtime.supervision.commands import Newcomer
 from amrita_fleet.runtime.supervision.replay import perform
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 SIZES = (1_000, 10_000, 100_000)
 CADENCES = {"snapshots": CADENCE, "all": Cadence(commands=sys.maxsize)}

@@ -5,7 +5,8 @@ measured too. On Ray one process makes the calls of all agents, so many at a tim
 bare one that answers with the same bytes; the CPU is that of the actor's own process. Once without a journal, and once
 with one in a SQLite file: then a check-in is on the disk before it is answered.
 
-Then a thousand check-ins wait all the time, while people and agents ask for something else.
+Then a thousand check-ins wait all the time, while people and agents ask for something else, beside the time in which
+the bare actor answers a thousand calls.
 """
 
 import asyncio
@@ -28,7 +29,6 @@ import amrita_fleet.actors  # noqa: F401, I001  sets what Ray reads when it is i
 import ray
 from _cluster import local_ray
 
-from amrita_fleet.actors.channel import CONTROL
 from amrita_fleet.actors.journal import JournalActor, journal_place
 from amrita_fleet.actors.lifecycle import create_journal, create_supervisor
 from amrita_fleet.actors.link import CHECK_IN, SETTLE, Charter
@@ -40,12 +40,15 @@ from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.sql import SqlJournal
 from amrita_fleet.runtime.supervision.command_log import JournaledCommands
 from amrita_fleet.runtime.supervision.replay import perform
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
+from amrita_fleet.runtime.supervision.commands import Newcomer
 
 AGENTS = tuple(AgentId(f"worker-{number}") for number in range(1000))
 CONCURRENCY = (1, 64, 1000)
 FIRST = Incarnation(1)
 WRITTEN_TOGETHER = 64
+BARE = "1,000 bare calls, all of them"
+"""What those who wait behind a thousand check-ins are measured beside."""
 
 
 def asked(agent: AgentId, attempt: int) -> CheckIn:
@@ -79,10 +82,6 @@ class Bare:
 
     @ray.method(concurrency_group=SETTLE)
     async def settle(self, settlement: bytes) -> None:
-        pass
-
-    @ray.method(concurrency_group=CONTROL)
-    async def ping(self) -> None:
         pass
 
 
@@ -214,7 +213,7 @@ async def supervised(fleet: str, file: Path | None) -> Side:
     if file is not None:
         journal = create_journal(fleet, journal_place(file), create=True)
         await journal.begin.remote()
-    desk = create_supervisor(Charter(fleet, None, journal, "benchmark", service=False))
+    desk = create_supervisor(Charter(fleet, None, journal, "benchmark", service=False), None)
     await desk.open.remote(True)  # noqa: FBT003
     spare = [AgentId(f"spare-{number}") for number in range(200)]
     await desk.admit.remote([Newcomer(agent) for agent in (*AGENTS, *spare)], os.getpid())
@@ -262,7 +261,7 @@ async def crowded(which: Side, acts: dict[str, Callable[[], Awaitable[object]]])
 
 async def measure_ray(folder: Path, repeats: int) -> tuple[dict[str, dict[int, list[Found]]], dict[str, list[float]]]:
     """All sides in turn at each concurrency, then what is asked of them in a crowd."""
-    groups = dict.fromkeys((CHECK_IN, SETTLE, CONTROL), 1000)
+    groups = dict.fromkeys((CHECK_IN, SETTLE), 1000)
     sides = {
         "bare": await side(ray.remote(concurrency_groups=groups, num_cpus=0)(Bare).remote()),
         "": await supervised("unwritten", None),
@@ -276,17 +275,18 @@ async def measure_ray(folder: Path, repeats: int) -> tuple[dict[str, dict[int, l
                 turn = await measured(each, calls, at_once)
                 if number:  # the first one does not count
                     found[name][at_once].append(turn)
-    bare, desk, spares = sides["bare"].desk, sides[""].desk, count()
+    desk, spares = sides[""].desk, count()
     nothing = encode(settled(asked(AGENTS[0], 1)))  # it has ended, so nothing changes
     acts = {
         "settle": lambda: desk.settle.remote(nothing),
         "stop": lambda: desk.stop.remote([AgentId(f"spare-{next(spares)}")], "enough"),
         "statuses": lambda: desk.statuses.remote([]),
     }
-    waits: dict[str, list[float]] = {name: [] for name in ("bare", *acts)}
+    waits: dict[str, list[float]] = {name: [] for name in (BARE, *acts)}
     for _ in range(repeats):
-        found_now = await crowded(sides["bare"], {"bare": bare.ping.remote}) | await crowded(sides[""], acts)
-        for name, took in found_now.items():
+        bare = await measured(sides["bare"], len(AGENTS), len(AGENTS))
+        waits[BARE].append(len(AGENTS) / bare.check_ins)
+        for name, took in (await crowded(sides[""], acts)).items():
             waits[name].append(took)
     return found, waits
 
@@ -334,11 +334,10 @@ def told(found: Measured) -> dict[str, object]:
             },
             f"local_microseconds{kind}": round(median(found.here[kind]) * 1e6),
         }
-    bare = found.crowd["bare"]
     ratio = {
-        name: round(median([mine / floor for mine, floor in zip(took, bare, strict=True)]), 2)
+        name: round(median([mine / floor for mine, floor in zip(took, found.crowd[BARE], strict=True)]), 2)
         for name, took in found.crowd.items()
-        if name != "bare"
+        if name != BARE
     }
     return result | {"crowd_ratio": ratio}
 
@@ -364,9 +363,7 @@ def main() -> None:
     near = [[SIDES[name], shown(took, 1e6)] for name, took in found.here.items()]
     table(["in this process", "microseconds of CPU: median (range)"], near)
     print()
-    waits = [
-        ["ping of a bare actor" if name == "bare" else name, shown(took, 1e3)] for name, took in found.crowd.items()
-    ]
+    waits = [[name, shown(took, 1e3)] for name, took in found.crowd.items()]
     table(["while 1,000 check-ins wait", "ms: median (range)"], waits)
     result = told(found)
     ratios = ", ".join(f"{ratio} at {each}" for each, ratio in cast("dict[str, float]", result["ratio"]).items())

@@ -101,8 +101,6 @@ class CheckIn:
         output: The most output tokens wanted.
         floor: The fewest output tokens that are still worth a call.
         last_answer: This is a run's last answer, which may draw on the held-back pool.
-        signatures: Digests of the last tool calls, newest last.
-        lag: Seconds the agent's loop is behind.
         rates: The most that the call's tokens can cost; None: nobody said.
         tools: The most calls of tools that its reply may make; 0: it makes none.
         beside: The most tokens that are billed as output and that the output cap does not bound.
@@ -120,8 +118,6 @@ class CheckIn:
     output: int
     floor: int = 256
     last_answer: bool = False
-    signatures: tuple[str, ...] = ()
-    lag: float = 0.0
     rates: Rates | None = None
     tools: int = 0
     beside: int = 0

@@ -11,7 +11,20 @@ from .amounts import NANO, Amount
 from .errors import PresetInvalid
 from .strict import Strict
 
-__all__ = ("UNLIMITED", "Exhaustion", "Limits", "TokenLimit", "Unit", "dollars", "limit_of", "shown")
+__all__ = (
+    "UNITS",
+    "UNLIMITED",
+    "Exhaustion",
+    "Limits",
+    "TokenLimit",
+    "Unit",
+    "count_of",
+    "dollars",
+    "limit_of",
+    "plain_limit",
+    "run_limit",
+    "shown",
+)
 
 
 class Unit(StrEnum):
@@ -22,6 +35,10 @@ class Unit(StrEnum):
     MODEL_CALLS = "model_calls"
     TOOL_CALLS = "tool_calls"
     SECONDS = "seconds"
+
+
+UNITS = (Unit.TOKENS, Unit.DOLLARS, Unit.MODEL_CALLS, Unit.TOOL_CALLS)
+"""What the parts of an amount are, in order."""
 
 
 class Exhaustion(StrEnum):
@@ -39,6 +56,12 @@ class Exhaustion(StrEnum):
 
 UNLIMITED = 2**62
 """More of anything than any call asks for."""
+
+MOST = 10**15
+"""The largest limit in whole numbers. Sums of what is limited must go through 64 bits, and nobody spends so much."""
+
+LEAST_DOLLARS, MOST_DOLLARS = 1 / NANO, 10**6
+"""The least limit in dollars, which is what money is counted in, and the largest, for the same reason."""
 
 WHOLE = ("tokens", "model_calls", "tool_calls")
 
@@ -72,15 +95,13 @@ class Limits(Strict):
             PresetInvalid: It names the field and what it must be.
         """
         for name in WHOLE:
-            given: object = getattr(self, name)
-            if given is not None and type(given) is not int:  # a bool is none
-                self._refuse(name, "whole", given)
-            if given is not None and cast("int", given) < 1:
-                raise PresetInvalid(field=name, reason=f"{type(self).__name__}.{name} must be at least 1.")
+            self._check_count(name, getattr(self, name))
         for name in ("dollars", "seconds"):
-            given = getattr(self, name)
+            given: object = getattr(self, name)
             if given is not None and not (type(given) in {int, float} and 0 < cast("float", given) < math.inf):
                 self._refuse(name, "a number above 0", given)
+        if self.dollars is not None and not LEAST_DOLLARS <= self.dollars <= MOST_DOLLARS:
+            self._refuse("dollars", f"from ${LEAST_DOLLARS:.9f} to ${MOST_DOLLARS:,}", self.dollars)
         if self.on_exhaustion not in tuple(Exhaustion):
             self._refuse("on_exhaustion", " or ".join(repr(each.value) for each in Exhaustion), self.on_exhaustion)
         if type(self.carved) is not bool:
@@ -88,6 +109,15 @@ class Limits(Strict):
         if not self.units:
             reason = f"Limits(...) must limit something: give {', '.join(f'{unit}=...' for unit in Unit)}."
             raise PresetInvalid(field="tokens", reason=reason)
+
+    def _check_count(self, name: str, given: object) -> None:
+        if given is None:
+            return
+        if type(given) is not int:  # a bool is none
+            self._refuse(name, "whole", given)
+        elif not 1 <= given <= MOST:
+            must = "at least 1" if given < 1 else f"at most {MOST:,}"
+            raise PresetInvalid(field=name, reason=f"{type(self).__name__}.{name} must be {must}.")
 
     def _refuse(self, name: str, what: str, given: object) -> None:
         raise PresetInvalid(field=name, reason=f"{type(self).__name__}.{name} must be {what}, not {given!r}.")
@@ -157,6 +187,37 @@ def limit_of(given: Limits | int | None) -> Limits | None:
         PresetInvalid: It is below 1, or no whole number.
     """
     return given if given is None or isinstance(given, Limits) else TokenLimit(tokens=given)
+
+
+def plain_limit(given: Limits | int | None) -> Limits | None:
+    """A limit as it is written down.
+
+    Raises:
+        PresetInvalid: It is none.
+    """
+    limit = limit_of(given)
+    return None if limit is None else limit.plain
+
+
+def run_limit(given: Limits | int | None) -> Limits | None:
+    """A limit of a run, as it is written down.
+
+    Raises:
+        PresetInvalid: It is none, or one in seconds.
+    """
+    limit = plain_limit(given)
+    if limit is not None and limit.seconds is not None:
+        raise PresetInvalid(field="seconds", reason="A run has a time_limit=...: leave seconds out of its limit.")
+    return limit
+
+
+def count_of(amount: Amount, unit: Unit) -> float:
+    """How much of one thing an amount has, in that unit; of seconds it has none.
+
+    Raises:
+        ValueError: It is asked for seconds.
+    """
+    return amount.dollars if unit is Unit.DOLLARS else amount.parts[UNITS.index(unit)]
 
 
 def shown(unit: Unit, value: float) -> str:

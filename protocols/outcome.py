@@ -49,7 +49,7 @@ class Limit(StrEnum):
     RUN_TOOL_CALLS = "run_tool_calls"
 
     @property
-    def spends_agent(self) -> bool:
+    def exhausts_agent(self) -> bool:
         """Whether the agent can make no more model calls: its own limit is reached, or one above it."""
         own = self not in {Limit.ROUNDS, Limit.STEP_TOKENS, Limit.TIME}
         return own and not self.value.startswith("run_")

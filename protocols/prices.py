@@ -2,9 +2,9 @@
 
 import math
 import re
+from calendar import monthrange
 from dataclasses import dataclass
 from fractions import Fraction
-from typing import cast
 
 from .errors import PresetInvalid
 from .messages import Usage
@@ -15,7 +15,13 @@ __all__ = ("Price", "Rates")
 PICO_EACH = 10**6
 """A price of one dollar for a million tokens, in pico-dollars for one."""
 
-DAY = re.compile(r"\d{4}-(0[1-9]|1[0-2])-(0[1-9]|[12]\d|3[01])")
+MOST = 10**6
+"""The largest price, a dollar a token: what calls cost must go through 64 bits."""
+
+MOST_COST = 10**15
+"""The most that one call is taken to have cost, in nano-dollars: a million dollars. Beyond it a count is a mistake."""
+
+DAY = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-[0-9]{2}")
 
 PICO = 1_000
 """Pico-dollars of one nano-dollar."""
@@ -60,10 +66,10 @@ class Price(Strict):
         for name in ("prompt", "output", "cached", "cache_write"):
             given: object = getattr(self, name)
             optional = given is None and name in {"cached", "cache_write"}
-            if not optional and not (type(given) in {int, float} and 0 <= given < math.inf):  # type: ignore[operator]
-                reason = f"Price.{name} must be dollars for a million tokens, from 0, not {given!r}."
+            if not optional and not (type(given) in {int, float} and 0 <= given <= MOST):  # type: ignore[operator]
+                reason = f"Price.{name} must be dollars for a million tokens, from 0 to {MOST:,}, not {given!r:.100}."
                 raise PresetInvalid(field=name, reason=reason)
-        if not (isinstance(cast("object", self.as_of), str) and DAY.fullmatch(self.as_of)):
+        if not is_day(self.as_of):
             reason = f"Price.as_of must be the day of the price, as in '2026-11-01', not {self.as_of!r}."
             raise PresetInvalid(field="as_of", reason=reason)
 
@@ -74,7 +80,10 @@ class Price(Strict):
         return Rates(math.ceil(pico(asked)), math.ceil(pico(self.output)))
 
     def cost(self, usage: Usage) -> int:
-        """What a call came to, in nano-dollars, rounded up; the usage says how many tokens of each kind it had."""
+        """What a call came to, in nano-dollars, rounded up, a million dollars at most.
+
+        The usage says how many tokens of each kind it had.
+        """
         plain = max(0, usage.prompt - usage.cached - usage.written)
         cached = self.prompt if self.cached is None else self.cached
         written = self.prompt if self.cache_write is None else self.cache_write
@@ -84,9 +93,17 @@ class Price(Strict):
             (usage.written, written),
             (usage.completion, self.output),
         )
-        return math.ceil(sum(count * pico(price) for count, price in parts) / PICO)
+        return min(MOST_COST, math.ceil(sum(count * pico(price) for count, price in parts) / PICO))
 
 
 def pico(price: float) -> Fraction:
     """A price for a million tokens as pico-dollars for one, exactly as it was written."""
     return Fraction(str(price)) * PICO_EACH
+
+
+def is_day(given: object) -> bool:
+    """Whether it is a day that there is, written as in `2026-11-01`."""
+    if not (isinstance(given, str) and DAY.fullmatch(given)):
+        return False
+    year, month, day = map(int, given.split("-"))
+    return 1 <= day <= monthrange(year, month)[1]

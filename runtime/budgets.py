@@ -21,10 +21,11 @@ class BudgetPort(Protocol):
         ...
 
     async def limit(self, of: str, limit: Limits | None) -> None:
-        """Limit an agent or a team anew; the fleet, if none is named.
+        """Limit an agent, a team or a run anew; the fleet, if none is named.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: There is neither an agent, a team nor a run under way with a limit of its own of that name.
+            PresetInvalid: It is one in seconds, and of a run.
             LimitTooLarge: It is carved, and does not fit into what is above it.
             PriceMissing: Money is to be limited, and a preset does not say what its model costs.
             PeerUnreachable: Some that could go on could not be told; the others were. It can be asked for again.
@@ -35,7 +36,7 @@ class BudgetPort(Protocol):
         """Have those who are paused until a limit is raised give their last answers.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: As in `limit`.
             PeerUnreachable: Some could not be told; the others were. It can be asked for again.
         """
         ...

@@ -141,7 +141,8 @@ class Caller:
         again, self._lost = self._lost, False
         told, self._told = self._told, False
         self._attempt += not (again or told)
-        asked = self._check_in(state, doing, Prepared(model, draft, aside), tools, output)
+        prepared = Prepared(model, draft, aside)
+        asked = self._check_in(state, doing, prepared, tools, output)
         try:
             await self.settle_rest()
             directive = await self._link.check_in(asked)
@@ -150,7 +151,7 @@ class Caller:
             return self._without_supervisor(error)
         self._unreachable = 0
         if isinstance(directive, Proceed):
-            self._prepared[directive.grant.reservation] = Prepared(model, draft, aside)
+            self._prepared[directive.grant.reservation] = prepared
         elif isinstance(directive, Wait):  # so nothing is reserved
             self._told = asked.attempt == self._attempt
         elif again:
@@ -158,10 +159,10 @@ class Caller:
         return directive
 
     def _check_in(
-        self, state: AgentState, doing: Asking, asks: Prepared, tools: tuple[ToolSchema, ...], output: int
+        self, state: AgentState, doing: Asking, prepared: Prepared, tools: tuple[ToolSchema, ...], output: int
     ) -> CheckIn:
         """What leave is asked for."""
-        model, run = asks.model, state.current
+        model, run = prepared.model, state.current
         output = min(output, model.output)
         return CheckIn(
             agent=self._agent,
@@ -171,13 +172,12 @@ class Caller:
             phase=state.phase,
             attempt=self._attempt,
             provider=model.key,
-            bound=model.bound(asks.draft),
+            bound=model.bound(prepared.draft),
             output=output,
             floor=min(output, 256),
             last_answer=doing.purpose is Purpose.LAST,
-            signatures=(run.window.signature,) if run.window.signature else (),
             rates=None if model.price is None else model.price.rates,
-            tools=0 if asks.aside or not tools else TOOLS_A_REPLY,
+            tools=0 if prepared.aside or not tools else TOOLS_A_REPLY,
             beside=model.beside,
             limit=run.limit,
         )

@@ -27,7 +27,8 @@ from .journal_errors import Fenced, JournalConflict, JournalUnavailable
 from .left_mail import left_mail
 from .ports import Clock
 from .records import Lost, Unread, encode_record
-from .supervision.supervisor import OpenMailbox, Supervisor
+from .supervision.admissions import OpenMailbox
+from .supervision.supervisor import Supervisor
 
 __all__ = ("DeadLetterOffice",)
 

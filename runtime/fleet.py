@@ -9,14 +9,15 @@ from types import TracebackType
 from typing import Literal, NoReturn, Self, cast
 
 from ..protocols.ids import AgentId
-from ..protocols.limits import Limits, limit_of
+from ..protocols.limits import Limits, plain_limit
 from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .closing import DRAIN_GRACE, Closing, patiently
-from .errors import ArgumentInvalid, FleetClosed, NamesInvalid
+from .errors import ArgumentInvalid, FleetClosed, NameInvalid, NamesInvalid
 from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .ports import Journal
+from .run import Run
 from .supervision.commands import Team
 from .supervision.policy import WatchPolicy
 from .supervision.roster import check_name
@@ -217,36 +218,40 @@ class Fleet(Helm):
             await self._sender.aclose()
         await self._made.close()
 
-    async def limit(self, limit: Limits | int | None, *, of: AgentRef | str | None = None) -> None:
-        """Limit the fleet, a team or an agent anew, while it runs. What is spent or granted already stays so.
+    async def limit(self, limit: Limits | int | None, *, of: AgentRef | Run | str | None = None) -> None:
+        """Limit the fleet, a team, an agent or a run anew, while it runs. What is spent or granted already stays so.
 
         Who is paused because too little was left goes on. A limit that is raised later is as good as one that was
         higher from the beginning: who has reached it takes runs and mail again.
 
         Args:
             limit: The new limit; None: no limit of its own.
-            of: The name of a team or an agent, or the agent; None: the fleet.
+            of: The name of a team or an agent, the agent, or a run of it that was started with a limit; None: the
+                fleet.
 
         Raises:
-            PresetInvalid: The limit is none.
-            AgentUnknown: There is neither an agent nor a team of that name.
+            PresetInvalid: The limit is none, or one of a run in seconds.
+            AgentUnknown: There is neither an agent nor a team of that name, or the run is over, has made no model call
+                yet, or has no limit.
+            NameInvalid: The name is none.
             LimitTooLarge: It is carved, and does not fit into what is above it.
             PriceMissing: Dollars are limited, and a preset does not say what its model costs.
             PeerUnreachable: Some that could go on could not be told; the others were. It can be asked for again.
         """
-        await self._system.budgets.limit("" if of is None else name_of(of), plain_limit(limit))
+        await self._system.budgets.limit(account_name(of), plain_limit(limit))
 
-    async def grant_no_more(self, *, of: AgentRef | str | None = None) -> None:
+    async def grant_no_more(self, *, of: AgentRef | Run | str | None = None) -> None:
         """Say no to those who are paused until a limit is raised: they, and who comes to it later, give last answers.
 
         Args:
             of: As in `limit`.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: As in `limit`.
+            NameInvalid: The name is none.
             PeerUnreachable: Some could not be told; the others were. It can be asked for again.
         """
-        await self._system.budgets.grant_no_more("" if of is None else name_of(of))
+        await self._system.budgets.grant_no_more(account_name(of))
 
     async def spawn(
         self,
@@ -308,14 +313,17 @@ def check_names(name: str | None, address: str | None) -> None:
     check_text("address", "" if address is None else address)
 
 
-def plain_limit(given: Limits | int | None) -> Limits | None:
-    """A limit as it is written down.
+def account_name(of: AgentRef | Run | str | None) -> str:
+    """Whose account is meant: an agent's, a team's or a run's; empty: the fleet's.
 
     Raises:
-        PresetInvalid: It is none.
+        NameInvalid: It is no text, empty, or one that nothing can carry.
     """
-    limit = limit_of(given)
-    return None if limit is None else limit.plain
+    if of is None:
+        return ""
+    if of == "":  # an empty variable must not come to mean the whole fleet
+        raise NameInvalid(name="", reason="leave `of` out to mean the fleet")
+    return of.id if isinstance(of, Run) else name_of(of)
 
 
 def teams_of(given: object) -> tuple[Team, ...]:

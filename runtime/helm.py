@@ -6,9 +6,8 @@ from functools import partial
 from typing import Literal
 
 from ..protocols.checkin import AgentStatus
-from ..protocols.errors import PresetInvalid
 from ..protocols.ids import USER, AgentId, MessageId, RunId
-from ..protocols.limits import Limits, limit_of
+from ..protocols.limits import Limits, run_limit
 from ..protocols.mail import Receipt
 from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
@@ -286,18 +285,6 @@ class Helm:
         if type(after) is not int:  # a bool is none
             raise NumberInvalid(name="after", given=repr(after), reason="notices are numbered 1, 2, 3 and so on")
         return watch(self._system, after)
-
-
-def run_limit(given: Limits | int | None) -> Limits | None:
-    """A limit of a run.
-
-    Raises:
-        PresetInvalid: It is none, or one in seconds.
-    """
-    limit = limit_of(given)
-    if limit is not None and limit.seconds is not None:
-        raise PresetInvalid(field="seconds", reason="A run has a time_limit=...: leave seconds out of its limit.")
-    return None if limit is None else limit.plain
 
 
 def name_of(agent: AgentRef | str) -> AgentId:

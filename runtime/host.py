@@ -395,5 +395,5 @@ class AgentHost:
         self._suspensions.over(outcome.run)
         self._runs.finish(outcome)
         self._questions.answer(outcome, self._driver.state.current.questions)
-        if outcome.limit is not None and outcome.limit.spends_agent:
+        if outcome.limit is not None and outcome.limit.exhausts_agent:
             self._end.shut(Refusal.LIMIT, outcome.reason)

@@ -28,8 +28,8 @@ from .journal.fleet_log import FleetLog
 from .journal_errors import JournalUnavailable
 from .local_children import LocalChildren
 from .local_succession import LocalSuccession
-from .local_watch import LocalReach, WatchedLink
-from .local_ways import LocalAgents, LocalApprovals, LocalBudgets, LocalDrain, LocalPost, one_owner
+from .local_watch import LocalReach
+from .local_ways import LocalAgents, LocalApprovals, LocalBudgets, LocalDrain, LocalLink, LocalPost, one_owner
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
 from .supervision.account import Account
@@ -149,7 +149,7 @@ class LocalSystem:
         )
         reach = LocalReach(self._post, self._lives.kill, lambda agent, reason: self.stop((agent,), reason))
         self._watchdog = Watchdog(self._supervisor, reach, self._send_note, clock, self._policy)
-        link = WatchedLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
+        link = LocalLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
         self._children = LocalChildren(
             self.fleet, self._supervisor, self._post, self._hosts, self._lives, self._office.close
         )

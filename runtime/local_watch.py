@@ -1,4 +1,4 @@
-"""The watch within one process: what it hears at check-ins, and what it can do to agents.
+"""The watch within one process: what it can do to agents.
 
 A loop that is blocked cannot be seen here, since all agents and the watch have the same one; nor is there a process to
 be killed: a killed agent is closed, and with a journal another life follows.
@@ -8,39 +8,14 @@ import asyncio
 from collections.abc import Awaitable, Callable
 from typing import TypeAlias
 
-from ..protocols.checkin import AgentStatus, CheckIn, Directive, Settlement
+from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId
-from .local_ways import LocalLink, LocalPost
-from .supervision.supervisor import Supervisor
-from .supervision.wait_desk import WaitDesk
-from .watchdog import Watchdog
+from .local_ways import LocalPost
 
-__all__ = ("LocalReach", "WatchedLink")
+__all__ = ("LocalReach",)
 
 End: TypeAlias = Callable[[AgentId, str], Awaitable[object]]
 """Ends something of an agent, for a reason."""
-
-
-class WatchedLink(LocalLink):
-    """The Supervisor, one call away, with the watch beside it."""
-
-    def __init__(self, fleet: str, supervisor: Supervisor, waits: WaitDesk, watchdog: Watchdog) -> None:
-        """Keep them."""
-        super().__init__(fleet, supervisor, waits)
-        self._watchdog = watchdog
-
-    async def check_in(self, asked: CheckIn) -> Directive:
-        """Ask for leave."""
-        if (instead := self._watchdog.instead(asked)) is not None:
-            return instead
-        directive = await super().check_in(asked)
-        self._watchdog.checked_in(asked, directive)
-        return directive
-
-    async def settle(self, settlement: Settlement) -> None:
-        """Say what an attempt came to."""
-        await super().settle(settlement)
-        self._watchdog.settled(settlement)
 
 
 class LocalReach:
@@ -81,3 +56,12 @@ class LocalReach:
     async def stop(self, agent: AgentId, reason: str) -> None:
         """Stop it and those under it."""
         await self._stop(agent, reason)
+
+    async def tell_stopped(self, agent: AgentId, reason: str) -> None:
+        """Tell it that it is stopped.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is being spawned, and will learn of it then, or has died.
+        """
+        self._post.host(agent).stop(reason)

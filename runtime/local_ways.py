@@ -18,8 +18,10 @@ from .host import AgentHost
 from .journal_errors import Fenced, FleetTaken, JournalConflict
 from .lease import is_latest
 from .ports import Clock
-from .supervision.supervisor import Supervisor, Team
+from .supervision.commands import Team
+from .supervision.supervisor import Supervisor
 from .supervision.wait_desk import WaitDesk
+from .watchdog import Watchdog
 
 __all__ = ("LocalAgents", "LocalApprovals", "LocalBudgets", "LocalDrain", "LocalLink", "LocalPost", "one_owner")
 
@@ -40,15 +42,16 @@ def one_owner(fleet: str) -> Generator[None, None, None]:
 class LocalLink:
     """The Supervisor, one call away."""
 
-    def __init__(self, fleet: str, supervisor: Supervisor, waits: WaitDesk) -> None:
-        """Keep it, whose it is, and who is told of waits."""
+    def __init__(self, fleet: str, supervisor: Supervisor, waits: WaitDesk, watchdog: Watchdog | None = None) -> None:
+        """Keep it, whose it is, who is told of waits, and the watch beside it; None: nobody watches."""
         self._fleet = fleet
         self._supervisor = supervisor
         self._waits = waits
+        self._calls = watchdog or supervisor
 
     async def check_in(self, asked: CheckIn) -> Directive:
         """Ask for leave; what is granted is written down before it is told."""
-        directive = self._supervisor.check_in(asked)
+        directive = self._calls.check_in(asked)
         try:
             with one_owner(self._fleet):
                 await self._supervisor.log.written()
@@ -58,7 +61,7 @@ class LocalLink:
 
     async def settle(self, settlement: Settlement) -> None:
         """Say what an attempt came to."""
-        self._supervisor.settle(settlement)
+        self._calls.settle(settlement)
 
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
         """Tell how the agent is."""

@@ -1,20 +1,24 @@
 """The watch at work: looks after the living every few seconds, and does what the ladder says.
 
-It stands beside the Supervisor, whose notices it reads and whose check-ins and settlements it is told of. What a system
-can do to an agent is a port (`Reach`). Nothing here decides: that is `supervision.watch` and `supervision.ladder`.
+It stands beside the Supervisor, whose notices it reads and to whom check-ins and settlements go through it. What a
+system can do to an agent is a port (`Reach`). Nothing here decides: that is `supervision.watch` and
+`supervision.ladder`.
 """
 
 import asyncio
 import logging
 from collections.abc import Callable
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from threading import Lock
 from typing import Protocol, assert_never
 
-from ..protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, CheckIn, Directive, EndStep, Settlement
+from ..protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, CheckIn, Directive, EndStep, Settlement, Stop
 from ..protocols.errors import FleetError
-from ..protocols.ids import USER, AgentId, Incarnation
+from ..protocols.ids import USER, AgentId, Incarnation, RunId
 from .ports import Clock
+from .probes import Probes
+from .step.phases import Phase
+from .stop_teller import StopTeller
 from .supervision.advice import notice_of, order_to, reason_of, report_of
 from .supervision.facts import CheckedIn, Fact, Heard, Pulse, Seen, Settled
 from .supervision.finding import Trouble
@@ -28,11 +32,8 @@ __all__ = ("Reach", "Watchdog", "watch_over")
 
 log = logging.getLogger(__name__)
 
-QUIET = frozenset({"idle", "waiting", "paused", STOPPED, DEAD, RESTARTING})
+QUIET = frozenset({Phase.IDLE, Phase.WAITING, Phase.PAUSED, STOPPED, DEAD, RESTARTING})
 """Phases in which an agent does nothing: that it begins something comes as a notice, so nobody asks until then."""
-
-PATIENCE = 1.0
-"""Seconds a look waits for answers; who answers later is seen at the next."""
 
 ASKED = 50
 """Agents that are asked within a second at most: in a larger fleet the looks are farther apart."""
@@ -48,6 +49,25 @@ LOOPS = frozenset({Trouble.CALL_LOOP, Trouble.MESSAGE_LOOP, Trouble.SHARED_FAILU
 
 SELF = AgentStatus(agent=USER, incarnation=Incarnation(0), phase="watching", since=0.0)
 """Under which the Supervisor is told notices: of who is no agent it keeps nothing else."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepOrder:
+    """An order to end a Step, until an agent checks in.
+
+    Attributes:
+        reason: Why.
+        run: The only run that it is about; None: whichever, since each message may begin one.
+        until: When it is no longer about anything, in the watch's seconds.
+    """
+
+    reason: str
+    run: RunId | None
+    until: float
+
+    def holds(self, asked: CheckIn, at: float) -> bool:
+        """Whether it is about the Step in which this is asked."""
+        return self.run in {None, asked.run} and at <= self.until
 
 
 class Reach(Protocol):
@@ -73,9 +93,13 @@ class Reach(Protocol):
         """Stop it, and those under it, for good."""
         ...
 
+    async def tell_stopped(self, agent: AgentId, reason: str) -> None:
+        """Tell it that it is stopped for good; the Supervisor has its tombstone already."""
+        ...
+
 
 class Watchdog:
-    """Watches one fleet. `run` belongs to one loop; what the Supervisor's ends tell it may come from any thread."""
+    """Watches one fleet. `run` belongs to one loop; check-ins, settlements and questions may come from any thread."""
 
     def __init__(
         self,
@@ -102,30 +126,46 @@ class Watchdog:
         self._lock = Lock()
         self._watch = Watch(self._policy.deadlines)
         self._ladder = Ladder(self._policy)
-        self._ending: dict[AgentId, str] = {}
-        self._beats: dict[AgentId, asyncio.Task[None]] = {}
+        self._ending: dict[AgentId, StepOrder] = {}
+        self._probes = Probes(reach.status, reach.beat)
+        self._teller = StopTeller(supervisor, reach.tell_stopped, clock)
         newest = supervisor.feed.read(-1, 1)
         self._read = newest[0].number if newest else 0
         self._looked = clock.monotonic()
 
-    # --- what the ends for agents tell it -----------------------------------------------------------------------------
+    # --- what agents ask of the Supervisor, with the watch beside it --------------------------------------------------
 
-    def instead(self, asked: CheckIn) -> EndStep | None:
-        """What an agent is told instead of what the Supervisor would say: to end its Step, once; None: nothing."""
+    def check_in(self, asked: CheckIn) -> Directive:
+        """Answer as the Supervisor does, but an agent that is to end its Step is told that instead, once."""
+        if (instead := self._instead(asked)) is not None:
+            return instead
+        directive = self._supervisor.check_in(asked)
+        self._learn(CheckedIn(asked, directive))
+        if isinstance(directive, Stop):
+            self._teller.wake()
+        return directive
+
+    def settle(self, settlement: Settlement) -> None:
+        """Have the Supervisor book what an attempt came to."""
+        self._supervisor.settle(settlement)
+        self._learn(Settled(settlement))
+
+    def _instead(self, asked: CheckIn) -> EndStep | None:
         with self._lock:
-            reason = self._ending.pop(asked.agent, None) if asked.phase == "thinking" else None
-        if reason is None:
+            order = self._ending.pop(asked.agent, None) if asked.phase == Phase.THINKING else None
+        if order is None or not order.holds(asked, self._clock.monotonic()):
             return None
         self._supervisor.step_back(asked.agent)  # it may have a place in line from before
-        return EndStep(reason)
+        return EndStep(order.reason)
 
-    def checked_in(self, asked: CheckIn, directive: Directive) -> None:
-        """An agent asked for leave and was told this."""
-        self._learn(CheckedIn(asked, directive))
+    def _learn(self, fact: Fact) -> None:
+        """Take in a fact, after the notices that came before: one of them may be that the agent is there at all."""
+        with self._lock:
+            now = self._clock.monotonic()
+            self._hear(now)
+            self._watch.take(fact, now)
 
-    def settled(self, settlement: Settlement) -> None:
-        """An attempt of a model call has ended."""
-        self._learn(Settled(settlement))
+    # --- what people see ----------------------------------------------------------------------------------------------
 
     def explained(self, rows: tuple[AgentStatus, ...]) -> tuple[AgentStatus, ...]:
         """The rows as they are now, each with a note that says why it is so, unless it has one or is idle."""
@@ -136,25 +176,25 @@ class Watchdog:
         whys = ["" if verdict.state is State.IDLE else verdict.why for verdict in verdicts]
         return tuple(replace(row, note=row.note or why) for row, why in zip(rows, whys, strict=True))
 
-    def _learn(self, fact: Fact) -> None:
-        """Take in a fact, after the notices that came before: one of them may be that the agent is there at all."""
-        with self._lock:
-            now = self._clock.monotonic()
-            self._hear(now)
-            self._watch.take(fact, now)
-
     # --- looking ------------------------------------------------------------------------------------------------------
 
     async def run(self) -> None:
-        """Look until cancelled."""
+        """Look, and tell those that an account has stopped, until cancelled."""
+        async with asyncio.TaskGroup() as beside:
+            beside.create_task(self._teller.run())
+            await self._look_on()
+
+    async def _look_on(self) -> None:
         asked = 0
         try:
             while True:
                 await self._clock.sleep(max(self._policy.period, asked / ASKED))
-                asked = await self.look()
+                try:
+                    asked = await self.look()
+                except Exception:  # nobody foresaw it: the next look may do better, and a fleet is never without
+                    log.exception("a look of the watch failed; the next one follows")
         finally:
-            for task in self._beats.values():
-                task.cancel()
+            self._probes.close()
 
     async def look(self) -> int:
         """Look once, and do what is to be done; gives how many agents were asked.
@@ -164,53 +204,21 @@ class Watchdog:
         asked, stands = self._clock.monotonic(), self._supervisor.log.waits
         rows = self._supervisor.statuses()
         busy = tuple(row.agent for row in rows if row.phase not in QUIET)
-        said = await self._ask(busy)
+        signs = await self._probes.take(busy)
         with self._lock:
             now = self._clock.monotonic()
             for row in rows:
-                status = said.get(row.agent) or row
+                sign = signs.get(row.agent)
+                status = row if sign is None or sign.status is None else sign.status
                 self._watch.take(Seen(replace(status, note=status.note or stands), asked), now)
-                if row.agent in busy:
-                    beat = self._beats.get(row.agent)
-                    alive = beat is None or beat.done()
-                    self._watch.take(Pulse(row.agent, status.incarnation, row.agent in said, alive), now)
+                if sign is not None:
+                    pulse = Pulse(row.agent, status.incarnation, sign.status is not None, sign.loop)
+                    self._watch.take(pulse, now)
             self._hear(now)  # after the rows: what notices say of a call that has begun meanwhile is newer
             actions = () if stands else self._ladder.climb(self._watch.look(now), now)
             parents = [self._watch.parents(action.agents) for action in actions]
         await asyncio.gather(*(self._act(action, told) for action, told in zip(actions, parents, strict=True)))
         return len(busy)
-
-    async def _ask(self, agents: tuple[AgentId, ...]) -> dict[AgentId, AgentStatus]:
-        """Ask agents how they are, and their loops for a sign of life.
-
-        Of each loop one answer is awaited at a time; one that is late holds up no further look.
-        """
-        asking = {agent: asyncio.create_task(self._status(agent)) for agent in agents}
-        late = {agent: beat for agent, beat in self._beats.items() if not beat.done()}
-        fresh = {agent: asyncio.create_task(self._beat(agent)) for agent in agents if agent not in late}
-        for agent in late.keys() - asking.keys():  # it is quiet, or gone
-            late.pop(agent).cancel()
-        self._beats = {**late, **fresh}
-        if agents:
-            await asyncio.wait({*asking.values(), *fresh.values()}, timeout=PATIENCE)
-        said = {agent: task.result() for agent, task in asking.items() if task.done()}
-        for unanswered in asking.values():
-            unanswered.cancel()
-        return {agent: status for agent, status in said.items() if status is not None}
-
-    async def _status(self, agent: AgentId) -> AgentStatus | None:
-        try:
-            return await self._reach.status(agent)
-        except FleetError as error:
-            log.debug("%s does not say how it is: %s", agent, error)
-            return None
-
-    async def _beat(self, agent: AgentId) -> None:
-        """Wait until its loop answers. A process that cannot be reached says nothing of its loop."""
-        try:
-            await self._reach.beat(agent)
-        except FleetError as error:
-            log.debug("the loop of %s cannot be asked: %s", agent, error)
 
     def _hear(self, now: float) -> None:
         """Take in the notices since the last look, each at the time at which it may have come in between."""
@@ -254,8 +262,9 @@ class Watchdog:
             case Rung.NOTE:
                 self._post(agent, order_to(action))
             case Rung.END_STEP:
+                order = self._step_order(action, agent)
                 with self._lock:
-                    self._ending[agent] = reason
+                    self._ending[agent] = order
             case Rung.CANCEL:
                 await self._reach.cancel(agent, reason)
             case Rung.KILL:
@@ -266,6 +275,12 @@ class Watchdog:
                     await self._reach.kill(agent, reason)
             case _:
                 assert_never(action.rung)
+
+    def _step_order(self, action: Action, agent: AgentId) -> StepOrder:
+        """What is circled in by calls is one run; a message is answered in one or in many, but not much later."""
+        by_calls = action.finding.trouble is not Trouble.MESSAGE_LOOP
+        run = self._supervisor.find(agent).run if by_calls else None
+        return StepOrder(reason_of(action), run, self._clock.monotonic() + self._policy.deadlines.message_gap)
 
 
 def watch_over(watchdog: Watchdog) -> "asyncio.Task[None]":

@@ -17,6 +17,7 @@ import amrita_fleet
 from amrita_fleet import AmritaConfig
 from amrita_fleet.protocols.errors import GUIDE, FleetError, ProviderError
 from amrita_fleet.protocols.notices import NoticeType
+from amrita_fleet.runtime.supervision.advice import EVENTS
 
 pytestmark = pytest.mark.slow
 
@@ -99,6 +100,8 @@ def extra_types(node: ast.expr) -> Iterator[str]:
             yield from extra_types(node.orelse)
         case ast.JoinedStr():
             yield "".join(str(part.value) if isinstance(part, ast.Constant) else r"\w+" for part in node.values)
+        case ast.Subscript(value=ast.Name(id="EVENTS")):
+            yield from EVENTS.values()
         case _:
             pass
 

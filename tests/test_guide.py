@@ -22,6 +22,7 @@ from amrita_fleet.runtime.cli.documents import entries
 from amrita_fleet.runtime.hook_chain import POINTS
 from amrita_fleet.runtime.simulator.modes import MODES
 from amrita_fleet.runtime.step.revision import ACTIONS
+from amrita_fleet.runtime.supervision.advice import EVENTS
 from amrita_fleet.runtime.supervision.finding import Trouble
 from amrita_fleet.runtime.supervision.policy import COURSES, Rung
 from amrita_fleet.runtime.tools.tool import ToolOptions
@@ -119,6 +120,8 @@ def extra_types(node: ast.expr) -> list[str]:
             return extra_types(node.body) + extra_types(node.orelse)
         case ast.JoinedStr():
             return ["".join(str(part.value) if isinstance(part, ast.Constant) else r"\w+" for part in node.values)]
+        case ast.Subscript(value=ast.Name(id="EVENTS")):
+            return [*EVENTS.values()]
         case _:  # it is chosen elsewhere
             return [r"(paused|resumed|sent|refused|pending)"]
 

@@ -17,24 +17,14 @@ from ..limit_errors import LimitTooLarge, PriceMissing, TeamUnknown
 from . import wording
 from .account import Account, Path, team_name
 from .bench import Bench, Facts
-from .commands import (
-    Admit,
-    AdmitUser,
-    Begin,
-    Bury,
-    CloseMailbox,
-    FormTeams,
-    Newcomer,
-    Spawn,
-    Team,
-)
+from .commands import Admit, AdmitUser, Begin, Bury, CloseMailbox, FormTeams, Newcomer, Spawn, Team
 from .ledger import Short
 from .member import Member
 from .restart import USUAL, Death
 from .roster import NEWCOMER, Roster, check_name, is_restarting
 from .spawn_policy import Household, refusal
 
-__all__ = ("Admissions", "Newcomer", "OpenMailbox", "Team", "Unheard")
+__all__ = ("Admissions", "OpenMailbox", "Unheard")
 
 
 class Unheard(NamedTuple):
@@ -60,7 +50,9 @@ class Admissions(Bench):
     def begin(self, owner: str, limit: Limits | None, restarts: RestartPolicy = USUAL) -> None:
         """Open the fleet, for the first time or again.
 
-        What was asked before was answered under the limit that held then, and stays so.
+        What was asked before was answered under the limit that held then, and stays so. Who is paused until the fleet
+        may spend more may go on, and asks again. Teams are those that are formed from now on: for one of before that is
+        not formed again, nothing is set aside any more.
 
         Args:
             owner: Names this opening.
@@ -70,10 +62,14 @@ class Admissions(Bench):
         with self._turn(Begin(owner, limit, restarts)):
             self._ledger.limit(self._ledger.root, limit)
             self._restarts.policy = restarts
+            self._let_go(self._ledger.root)
+            if owner != self.owner:
+                for path in self._teams.values():
+                    self._ledger.rest(path)
             self.owner = owner
 
     def form_teams(self, teams: Sequence[Team]) -> None:
-        """Open accounts for teams. One that is open already has this limit from now on.
+        """Open accounts for teams. One that is open has this limit from now on; who is paused for it asks again.
 
         Raises:
             NameInvalid: No team may have one of the names; all others are formed.
@@ -84,9 +80,14 @@ class Admissions(Bench):
                 check_name(team.name)
                 if self._roster.latest(AgentId(team.name)) is not None:
                     raise NameInvalid(name=team.name, reason="an agent of the fleet has that name")
-                self._teams[team.name] = path = (*self._ledger.root, team_name(team.name))
-                self._check_opened(team.name, self._ledger.open(path, None))
+                path = (*self._ledger.root, team_name(team.name))
+                if team.name not in self._teams:
+                    self._check_opened(team.name, self._ledger.open(path, None))
+                    self._teams[team.name] = path
+                # The limit comes first: one that rests, because the fleet has just begun anew, is opened with the new.
                 self._check_opened(team.name, self._ledger.limit(path, team.limit))
+                self._check_opened(team.name, self._ledger.open(path, team.limit))
+                self._let_go(path)
 
     def admit(self, agent: AgentId, parent: AgentId | None, limit: Limits | None, pid: int) -> Incarnation:
         """Take in one agent as `admit_all` does, or, as `USER`, one more process through which a person speaks."""
@@ -324,6 +325,14 @@ class Admissions(Bench):
         if short is not None:
             above, reason = short.account.name, wording.unfit(short)
             raise LimitTooLarge(name=name, above=above, unit=short.unit, reason=reason)
+
+    def _let_go(self, path: Path) -> tuple[Member, ...]:
+        """Have those go on who are paused until this account has more."""
+        members = self._roster.release(path)
+        for member in members:
+            if member.active:
+                self._tell(NoticeType.AGENT, "resumed", member.agent, "may go on")
+        return members
 
     def _rest(self, agent: AgentId) -> None:
         """Set nothing aside any more for an agent that is gone."""

@@ -54,7 +54,7 @@ def notice_of(action: Action) -> Notice:
     finding = action.finding
     data: dict[str, Json] = {"trouble": finding.trouble, "agents": [*action.agents], **finding.evidence}
     text = f"{finding.text}: {DONE[action.rung]}"
-    return Notice(NoticeType.WATCH, f"{EVENTS[action.rung]}", action.agents[0], text, data=data)
+    return Notice(NoticeType.WATCH, EVENTS[action.rung], action.agents[0], text, data=data)
 
 
 def order_to(action: Action) -> str:

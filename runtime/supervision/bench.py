@@ -16,9 +16,7 @@ from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
 from .account import Level, Path, team_name
 from .command_log import CommandLog, Unrecorded
-from .commands import (
-    Command,
-)
+from .commands import Command
 from .feed import NoticeFeed
 from .gate import Gate
 from .ledger import Ledger
@@ -82,6 +80,7 @@ class Bench:
             AgentId(account.path[-2]): account.path for account in self._ledger.accounts() if account.level is Level.RUN
         }
         self._notes: list[tuple[AgentId, str]] = []
+        self._untold: dict[AgentId, str] = {}
 
     @contextmanager
     def _turn(self, command: Command) -> Generator[None, None, None]:

@@ -6,7 +6,7 @@ from typing import assert_never
 
 from ...protocols.checkin import CheckIn, Directive, EndStep, Pause, Stop, WindDown
 from ...protocols.ids import AgentId
-from ...protocols.limits import Exhaustion, Limits
+from ...protocols.limits import Exhaustion, Limits, run_limit
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Limit
 from ..limit_errors import PriceMissing
@@ -21,25 +21,35 @@ from .permission import permit, without
 
 __all__ = ("Budgets",)
 
+PAUSED = "paused"
+"""The phase that an agent reports while it stays where it is."""
+
 
 class Budgets(Admissions):
     """Lets calls be paid, does what an account says when it is exhausted, and limits accounts anew."""
 
     def limit(self, of: str, limit: Limits | None) -> tuple[AgentId, ...]:
-        """Limit an agent or a team anew; the fleet, if none is named. What is spent or granted stays so.
+        """Limit an agent, a team or a run anew; the fleet, if none is named. What is spent or granted stays so.
 
         Who is paused until there is more may go on, and asks again.
+
+        Args:
+            of: A name, or the id of a run that has an account: it has a limit of its own and has asked for a call.
+            limit: The new limit; None: no limit of its own.
 
         Returns:
             Those that live and must now be told that they may go on.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: There is neither an agent, a team nor a run under way with a limit of its own of that name.
             LimitTooLarge: It is carved, and does not fit into what is above it.
+            PresetInvalid: It is one in seconds, and of a run.
             PriceMissing: Money is to be limited, and a preset does not say what its model costs.
         """
         with self._turn(ChangeLimit(of, limit)):
             path = self._account_of(of)
+            if Account(path).level is Level.RUN:
+                limit = run_limit(limit)
             members = self._spending(path)
             if limit is not None and limit.dollars is not None:
                 self._check_prices(of or path[-1], members)
@@ -54,11 +64,15 @@ class Budgets(Admissions):
     def grant_no_more(self, of: str) -> tuple[AgentId, ...]:
         """Have those who are paused until a limit is raised wind down, and who comes to it later too.
 
+        Args:
+            of: As in `limit`.
+
         Returns:
-            Those that live and must now be told that they may go on, which is to their last answers.
+            Those that live and must now be told that they may go on, which is to their last answers. Who could not be
+            told the last time is told when the same is asked for again.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: As in `limit`.
         """
         with self._turn(GrantNoMore(of)):
             path = self._account_of(of)
@@ -67,7 +81,22 @@ class Budgets(Admissions):
                 self._ledger.limit(path, replace(account.limit, on_exhaustion=Exhaustion.WIND_DOWN.value))
             text = f"{account.name} gets no more: who needs it gives its last answer"
             self._tell(NoticeType.BUDGET, "no_more", self._whose(path), text, {"account": account.name})
-            return tuple(member.agent for member in self._let_go(path) if member.active)
+            freed = {member.agent for member in self._let_go(path)}
+            return tuple(
+                member.agent
+                for member in self._spending(path)
+                if member.active and not member.paused and (member.agent in freed or member.status.phase == PAUSED)
+            )
+
+    def take_untold(self) -> tuple[tuple[AgentId, str], ...]:
+        """Those that an exhausted account has stopped and that live and must now be told, and why; each is given once.
+
+        Who asked for more than was left is told so by the answer.
+        """
+        with self._lock:
+            untold, self._untold = self._untold, {}
+            living = ((agent, self._roster.latest(agent), reason) for agent, reason in untold.items())
+            return tuple((agent, reason) for agent, member, reason in living if member and member.dead is None)
 
     # ------------------------------------------------------------------------------------------------------------------
 
@@ -95,10 +124,14 @@ class Budgets(Admissions):
         return short or path
 
     def _run_over(self, agent: AgentId, run: str | None = None) -> None:
-        """Close the account of an agent's run, if it has one: of this run, or of whichever."""
+        """Close the account of an agent's run, if it has one: of this run, or of whichever.
+
+        Nobody can raise its limit any more, so its agent is not paused for that any longer.
+        """
         path = self._runs.get(agent)
         if path is not None and run in {None, path[-1].removeprefix(run_name(""))}:
             self._ledger.close(self._runs.pop(agent))
+            self._let_go(path)
 
     def _exhausted(self, asked: CheckIn, short: Short) -> Directive:
         """Do what the account that is short says."""
@@ -116,7 +149,8 @@ class Budgets(Admissions):
                 if short.account.level is not Level.RUN:
                     everybody = short.account.level is Level.FLEET
                     agents = () if everybody else tuple(m.agent for m in self._spending(short.account.path))
-                    self._put_tombstones(agents, reason)
+                    stopped = self._put_tombstones(agents, reason)
+                    self._untold.update((each, reason) for each in stopped if each != asked.agent)
                 return Stop(reason)
             case Exhaustion.ASK | Exhaustion.PAUSE:
                 self._tell(
@@ -127,41 +161,45 @@ class Budgets(Admissions):
             case _ as unknown:
                 assert_never(unknown)
 
-    def _put_tombstones(self, agents: tuple[AgentId, ...], reason: str) -> None:
-        for member in self._roster.stop(agents, reason, self._now()):
+    def _put_tombstones(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
+        """Stop agents and all under them; gives those that were not stopped before."""
+        stopped = self._roster.stop(agents, reason, self._now())
+        for member in stopped:
             self._ledger.stop(self._path(member.agent))
             self._tell(NoticeType.AGENT, "stopped", member.agent, reason)
-
-    def _let_go(self, path: Path) -> tuple[Member, ...]:
-        """Have those go on who are paused until this account has more."""
-        members = self._roster.release(path)
-        for member in members:
-            if member.active:
-                self._tell(NoticeType.AGENT, "resumed", member.agent, "may go on")
-        return members
+        return tuple(member.agent for member in stopped)
 
     def _account_of(self, of: str) -> Path:
-        """The account of the fleet, a team or an agent.
+        """The account of the fleet, a team, a run or an agent.
 
         Raises:
-            AgentUnknown: There is neither an agent nor a team of that name.
+            AgentUnknown: There is none of that name.
         """
         if not of:
             return self._ledger.root
-        return self._teams.get(of) or self._path(self._roster.find(AgentId(of)).agent)
+        if (path := self._teams.get(of)) is not None:
+            return path
+        run = next((path for path in self._runs.values() if path[-1] == run_name(of)), None)
+        return run or self._path(self._roster.find(AgentId(of)).agent)
 
     def _whose(self, path: Path) -> AgentId:
         """The name that a notice about an account is told under: its agent's, its team's or the fleet's."""
-        return AgentId(Account(path).name)
+        return AgentId(Account(holding(path)).name)
 
     def _spending(self, path: Path) -> tuple[Member, ...]:
         """The agents that spend from an account."""
-        return tuple(m for m in self._roster.members() if self._path(m.agent)[: len(path)] == path)
+        above = holding(path)
+        return tuple(m for m in self._roster.members() if self._path(m.agent)[: len(above)] == above)
 
     def _check_prices(self, account: str, members: Iterable[Member]) -> None:
         for member in members:
             if member.active and not member.priced:
                 raise PriceMissing(agent=member.agent, account=account)
+
+
+def holding(path: Path) -> Path:
+    """The account itself, but of a run's its agent's."""
+    return path[:-1] if Account(path).level is Level.RUN else path
 
 
 def limit_reached(short: Short) -> Limit:

@@ -94,7 +94,7 @@ class FormTeams:
 
 @dataclass(frozen=True, slots=True)
 class ChangeLimit:
-    """Limit an agent or a team anew; the fleet, if none is named."""
+    """Limit an agent, a team or a run anew; the fleet, if none is named."""
 
     of: str
     limit: Limits | None

@@ -9,7 +9,8 @@ from ...protocols.checkin import DEAD, RESTARTING
 from ...protocols.ids import AgentId
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
-from .sight import WAITING, OpenCall, Sight
+from ..step.phases import Phase
+from .sight import OpenCall, Sight
 
 __all__ = ("heard", "word")
 
@@ -78,7 +79,7 @@ def waits(sight: Sight, notice: Notice, at: float) -> Sight:
     """It waits for mail."""
     senders = notice.data.get("senders")
     names = tuple(name for name in senders if isinstance(name, str)) if isinstance(senders, list) else ()
-    return replace(sight.at_rest(), phase=WAITING, since=at, senders=names)
+    return replace(sight.at_rest(), phase=Phase.WAITING, since=at, senders=names)
 
 
 def rests(sight: Sight, _: Notice, __: float) -> Sight:

@@ -16,25 +16,22 @@ above it any more, and nobody else can have it.
 A reservation never expires by time, for its call may still be running. It ends by a settlement or by fencing.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
 
 from ...protocols.amounts import ZERO, Amount
 from ...protocols.ids import Incarnation
-from ...protocols.limits import Limits, Unit
+from ...protocols.limits import UNITS, Limits, Unit
 from .account import BOUNDLESS, NOTHING, Account, Path, Share
 from .reservation import Ask, Certainty, Reservation
 
-__all__ = ("UNITS", "Ended", "Ledger", "LedgerState", "Reserved", "Short")
+__all__ = ("Ended", "Ledger", "LedgerState", "Reserved", "Short")
 
 CLOSED_KEPT = 10_000
 """Closed reservations that are remembered; the oldest is forgotten first.
 
 So late a settlement may come a second time and still be known: after so many others of the fleet have closed.
 """
-
-UNITS = (Unit.TOKENS, Unit.DOLLARS, Unit.MODEL_CALLS, Unit.TOOL_CALLS)
-"""What the fields of an amount are, in order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,7 +185,7 @@ class Ledger:
         late = next((account for account in reversed(lineage) if account.is_over(now)), None)
         if late is not None and not ask.last_answer:
             return Short(late, Unit.SECONDS, ask.least)
-        if (short := shortage(lineage, ask)) is not None:
+        if (short := shortage(lineage, ask, self._coming_back)) is not None:
             return short
         room = BOUNDLESS
         for _, each in rooms(lineage, last_answer=ask.last_answer):
@@ -274,12 +271,26 @@ class Ledger:
                 if account.began is None:
                     self._accounts[account.path] = replace(account, began=now)
 
+    def _coming_back(self, above: Account) -> Amount:
+        """What calls in flight may give back to an account: what they hold of a carved limit below goes back there.
+
+        Where limits are carved in each other, the outermost of them takes it.
+        """
+        depth, coming = len(above.path), above.reserved
+        for account in self._accounts.values():
+            if account.is_carved and len(account.path) > depth and account.path[:depth] == above.path:
+                between = self.lineage(account.path)[depth:-1]
+                outer = [each.limit.limited for each in between if each.limit is not None and each.is_carved]
+                taken = enumerate(account.kept_back.parts)
+                coming -= Amount(*(0 if any(limited[unit] for limited in outer) else part for unit, part in taken))
+        return coming
+
     def _put(self, account: Account) -> Short | None:
         """Put an account in the place of what it was, if what is to be set aside for it above fits there."""
         was = self._accounts.get(account.path)
         more = account.claim - (ZERO if was is None else was.claim)
         above = account.path[:-1]
-        short = carving_shortage(self.lineage(above), more)
+        short = carving_shortage(self.lineage(above), more, self._coming_back)
         if short is None:
             self._accounts[account.path] = account
             self._climb(above, NOTHING, more)
@@ -314,27 +325,30 @@ def rooms(lineage: tuple[Account, ...], *, last_answer: bool) -> Iterator[tuple[
             aside = Amount(*(boundless if limited else part for limited, part, boundless in parts))
 
 
-def shortage(lineage: tuple[Account, ...], ask: Ask) -> Short | None:
+def shortage(lineage: tuple[Account, ...], ask: Ask, coming_back: Callable[[Account], Amount]) -> Short | None:
     """Which account is short, and whether calls in flight may still give back enough; the innermost goes first."""
     found, least = list(rooms(lineage, last_answer=ask.last_answer)), ask.least
     if ask.rates is None:
         for account in reversed(lineage):
             if account.limit is not None and account.limit.dollars is not None:
                 return Short(account, Unit.DOLLARS, least, unpriced=True)
-    for account, room in found:
-        if (unit := lacking(room + account.reserved, least)) is not None:
+    lacked = [(account, room) for account, room in found if lacking(room, least) is not None]
+    for account, room in lacked:
+        if (unit := lacking(room + coming_back(account), least)) is not None:
             return Short(account, unit, least)
-    for account, room in found:
+    for account, room in lacked:
         if (unit := lacking(room, least)) is not None:
             return Short(account, unit, least, in_flight=True)
     return None
 
 
-def carving_shortage(lineage: tuple[Account, ...], wanted: Amount) -> Short | None:
+def carving_shortage(
+    lineage: tuple[Account, ...], wanted: Amount, coming_back: Callable[[Account], Amount]
+) -> Short | None:
     """Which account has no room for what is to be set aside below it."""
     for account, room in rooms(lineage, last_answer=False):
         if (unit := lacking(room, wanted)) is not None:
-            return Short(account, unit, wanted, in_flight=lacking(room + account.reserved, wanted) is None)
+            return Short(account, unit, wanted, in_flight=lacking(room + coming_back(account), wanted) is None)
     return None
 
 

@@ -5,9 +5,10 @@ from math import inf
 from types import MappingProxyType
 
 from ...protocols.messages import Json
+from ..step.phases import Phase
 from .deadlines import Deadlines
 from .finding import Finding, Trouble
-from .sight import ACTING, ASKING, Sight
+from .sight import ASKING, Sight
 from .verdict import State, Verdict, quietest, verdict_on
 
 __all__ = ("trouble_with",)
@@ -68,7 +69,7 @@ def quiet_since(sight: Sight, verdict: Verdict) -> float:
 def last_sign(sight: Sight, verdict: Verdict) -> float:
     """The last sign of what it is in."""
     running = [call for call in sight.calls if not call.held]
-    if verdict.state is State.TOOL and sight.phase == ACTING:
+    if verdict.state is State.TOOL and sight.phase == Phase.ACTING:
         return quietest(running).beat if running else sight.moved
     if verdict.state is State.MODEL and sight.asking is not None:
         return sight.asking.since

@@ -9,14 +9,13 @@ from typing import assert_never
 
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, Proceed, Wait
 from ...protocols.ids import AgentId, Incarnation, RunId
+from ..step.phases import Phase
 from .facts import CheckedIn, Observed, Pulse, Seen, Settled
 
-__all__ = ("ACTING", "ASKING", "WAITING", "Granted", "OpenCall", "Sight", "Told")
+__all__ = ("ASKING", "Granted", "OpenCall", "Sight", "Told")
 
-ACTING = "acting"
-WAITING = "waiting"
-ASKING = ("decomposing", "thinking", "summarising", "compacting", "winding_down")
-"""Phases that say what else is known of it still holds; in the last ones a model is asked."""
+ASKING = (Phase.DECOMPOSING, Phase.THINKING, Phase.SUMMARISING, Phase.COMPACTING, Phase.WINDING_DOWN)
+"""Phases in which a model is asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +42,6 @@ class Granted:
 
     reservation: str
     provider: str
-    attempt: int
     since: float
 
 
@@ -78,7 +76,7 @@ class Sight:
     since: float
     moved: float
     parent: AgentId | None = None
-    phase: str = "idle"
+    phase: str = Phase.IDLE
     run: RunId | None = None
     step: int = 0
     round: int = 0
@@ -127,10 +125,10 @@ class Sight:
             ended=ended,
             since=self.since if status.phase == self.phase else at,
             moved=at if moved else self.moved,
-            calls=self.calls if status.phase == ACTING else (),
+            calls=self.calls if status.phase == Phase.ACTING else (),
             tools=status.tools,
             asking=self.asking if status.phase in ASKING else None,
-            senders=self.senders if status.phase == WAITING else (),
+            senders=self.senders if status.phase == Phase.WAITING else (),
         )
 
     def _checked_in(self, fact: CheckedIn, at: float) -> "Sight":
@@ -138,7 +136,7 @@ class Sight:
         now = replace(self, moved=at, phase=fact.asked.phase, calls=(), tools=(), senders=())
         match fact.directive:
             case Proceed(grant=grant):
-                call = Granted(grant.reservation, fact.asked.provider, fact.asked.attempt, at + grant.after)
+                call = Granted(grant.reservation, fact.asked.provider, at + grant.after)
                 return replace(now, asking=call)
             case Wait(reason=reason):
                 since = self.asking.since if isinstance(self.asking, Told) else at

@@ -12,8 +12,9 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from ...protocols.ids import AgentId
 from ..ports import Clock
+from .admissions import Unheard
 from .member import ABANDONED
-from .supervisor import Supervisor, Unheard
+from .supervisor import Supervisor
 
 __all__ = ("Births", "SpawnWatch")
 

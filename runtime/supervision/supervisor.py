@@ -7,24 +7,14 @@ from ...protocols.ids import USER, AgentId
 from ...protocols.notices import Notice, NoticeType
 from ...protocols.spawning import StopAnswer, StopRequest
 from . import wording
-from .account import Account
-from .admissions import OpenMailbox, Unheard
+from .account import Account, Level, run_name
 from .bench import Facts
 from .budgets import Budgets
-from .commands import (
-    Check,
-    Newcomer,
-    PauseAgents,
-    Settle,
-    StopAgents,
-    StopChild,
-    Team,
-    Tell,
-)
+from .commands import Check, PauseAgents, Settle, StopAgents, StopChild, Tell
 from .member import Member
 from .permission import hold_up
 
-__all__ = ("Newcomer", "OpenMailbox", "Supervisor", "Team", "Unheard")
+__all__ = ("Supervisor",)
 
 
 class Supervisor(Budgets):
@@ -49,7 +39,7 @@ class Supervisor(Budgets):
         """
         with self._locked():
             member = self._roster.current(asked.agent, asked.incarnation)
-            acts = member is not None and member.stopped is None and member.paused is None
+            acts = member is not None and member.stopped is None and not self._is_held(member, asked)
             # Who waits for its turn changes nothing that another process would go on with: agents ask again. And what
             # is in the log had its turn, whatever this process would have said.
             if acts and not self.log.replaying and (wait := hold_up(self._gate, asked, self._clock())) is not None:
@@ -59,8 +49,8 @@ class Supervisor(Budgets):
                 return self._fenced(asked)
             if member.stopped is not None:
                 return self._turned_away(Stop(member.stopped), asked)
-            if member.paused is not None:
-                return self._turned_away(Pause(member.paused), asked)
+            if self._is_held(member, asked):
+                return self._turned_away(Pause(member.paused or ""), asked)
             return self._pay(asked)
 
     def step_back(self, agent: AgentId) -> None:
@@ -192,6 +182,11 @@ class Supervisor(Budgets):
         """Put tombstones; gives those under them that live."""
         self._put_tombstones(agents, reason)
         return tuple(member.agent for member in self._roster.family(agents) if member.dead is None)
+
+    def _is_held(self, member: Member, asked: CheckIn) -> bool:
+        """Whether it has to stay where it is. One that lacked what another run might spend has not: that is over."""
+        spends = member.short and Account(member.short).level is Level.RUN
+        return member.paused is not None and not (spends and member.short[-1] != run_name(asked.run))
 
     def _fenced(self, asked: CheckIn) -> Stop:
         reason = wording.fenced(asked, self._roster.latest(asked.agent))

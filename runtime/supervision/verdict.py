@@ -5,9 +5,9 @@ from enum import StrEnum
 from typing import NamedTuple
 
 from ...protocols.checkin import DEAD, RESTARTING, STOPPED
-from ...protocols.ids import AgentId
+from ..step.phases import Phase
 from .deadlines import Deadlines
-from .sight import ACTING, ASKING, Granted, OpenCall, Sight, Told
+from .sight import ASKING, Granted, OpenCall, Sight, Told
 
 __all__ = ("State", "Verdict", "quietest", "verdict_on")
 
@@ -40,7 +40,6 @@ class Verdict:
         tool: The tool that it is in.
     """
 
-    agent: AgentId
     state: State
     why: str
     seconds: float
@@ -66,7 +65,7 @@ def verdict_on(sight: Sight, at: float, deadlines: Deadlines) -> Verdict:
     found = over(sight) if sight.over else unanswering(sight, at, deadlines) or living(sight)
     seconds = max(0.0, at - found.since)
     time = "" if found.state in UNTIMED else f" for {seconds:.0f} s"
-    return Verdict(sight.agent, found.state, f"{found.doing}{time}{found.after}", seconds, found.tool)
+    return Verdict(found.state, f"{found.doing}{time}{found.after}", seconds, found.tool)
 
 
 def over(sight: Sight) -> Shown:
@@ -90,26 +89,24 @@ def unanswering(sight: Sight, at: float, deadlines: Deadlines) -> Shown | None:
 
 def living(sight: Sight) -> Shown:
     """Of one that answers, by its phase."""
-    if sight.phase == ACTING:
+    if sight.phase == Phase.ACTING:
         return acting(sight)
     if sight.phase in ASKING:
         return asking(sight)
-    note = f": {sight.note}" if sight.note else ""
     match sight.phase:
-        case "idle":
+        case Phase.IDLE:
             return Shown(State.IDLE, "idle", sight.since)
-        case "waiting":
+        case Phase.WAITING:
             whose = f" of {' or '.join(sight.senders)}" if sight.senders else ""
             return Shown(State.MAIL, f"waiting for mail{whose}", sight.since)
-        case "paused":
-            return Shown(State.PAUSED, "paused", sight.since, note)
+        case Phase.PAUSED:
+            return Shown(State.PAUSED, "paused", sight.since, noted(sight))
         case _:
-            return Shown(State.BETWEEN, sight.phase, sight.moved, note)
+            return Shown(State.BETWEEN, sight.phase, sight.moved, noted(sight))
 
 
 def acting(sight: Sight) -> Shown:
     """In tools: in the one that has gone longest without a word, unless all of them wait for a person."""
-    note = f": {sight.note}" if sight.note else ""
     running = [call for call in sight.calls if not call.held]
     if running:
         call = quietest(running)
@@ -119,7 +116,7 @@ def acting(sight: Sight) -> Shown:
         call = sight.calls[0]
         return Shown(State.APPROVAL, f"held for approval of {call.tool}", call.since, f": {call.held}", call.tool)
     tool = " and ".join(sight.tools)
-    return Shown(State.TOOL, f"in tool {tool}" if tool else "in a tool", sight.since, note, tool)
+    return Shown(State.TOOL, f"in tool {tool}" if tool else "in a tool", sight.since, noted(sight), tool)
 
 
 def quietest(calls: list[OpenCall]) -> OpenCall:
@@ -135,4 +132,9 @@ def asking(sight: Sight) -> Shown:
         case Told(reason=reason, since=since):
             return Shown(State.LEAVE, "waiting for leave to call the model", since, f": {reason}")
         case None:
-            return Shown(State.BETWEEN, "between model calls", sight.moved, f": {sight.note}" if sight.note else "")
+            return Shown(State.BETWEEN, "between model calls", sight.moved, noted(sight))
+
+
+def noted(sight: Sight) -> str:
+    """What it says itself of why it stands, as it is put behind the time."""
+    return f": {sight.note}" if sight.note else ""

@@ -8,7 +8,7 @@ from textwrap import shorten
 from ...protocols.amounts import Amount
 from ...protocols.checkin import DEAD, ENDED, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
-from ...protocols.limits import Unit, dollars, shown
+from ...protocols.limits import UNITS, Unit, count_of, dollars, shown
 from ...protocols.mail import DeadLetter, Refusal
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
@@ -16,7 +16,7 @@ from ...protocols.restarts import RestartPolicy
 from ...protocols.waits import Endless, WaitRefusal
 from .account import BOUNDLESS, Account
 from .gate import Queued
-from .ledger import UNITS, Short
+from .ledger import Short
 from .member import UNSPAWNED, Member
 from .restart import Death
 from .waits import Knot
@@ -69,29 +69,31 @@ def unfit(short: Short) -> str:
 def left(account: Account, unit: Unit) -> str:
     """What has become of a limit."""
     most = BOUNDLESS if account.limit is None else account.limit.most
+    carved = {"are set aside for carved limits": account.carved} if account.carved else {}
     parts = {
         "are spent": account.spent,
         "are held by calls in flight": account.reserved,
-        "are set aside for carved limits": account.carved,
+        **carved,
         "are kept for last answers": account.pool,
     }
-    told = [f"{quantity(each, unit)} {what}" for what, each in parts.items() if each is not account.carved or each]
+    told = [f"{quantity(each, unit)} {what}" for what, each in parts.items()]
     return f"Of the {quantity(most, unit)} that {account.name!r} may spend, {', '.join(told[:-1])} and {told[-1]}."
 
 
 def overshoot(over: Amount) -> str:
     """What a provider counted beyond what was reserved."""
-    return " and ".join(counted(over, unit) for unit in UNITS if over.parts[UNITS.index(unit)])
+    return " and ".join(counted(over, unit) for unit in UNITS if count_of(over, unit))
 
 
 def counted(amount: Amount, unit: Unit) -> str:
     """So much of one thing, with its name."""
-    return shown(unit, amount.dollars if unit is Unit.DOLLARS else amount.parts[UNITS.index(unit)])
+    return shown(unit, count_of(amount, unit))
 
 
 def quantity(amount: Amount, unit: Unit) -> str:
     """So much of one thing, where its name was said."""
-    return dollars(amount.dollars) if unit is Unit.DOLLARS else f"{amount.parts[UNITS.index(unit)]:,}"
+    count = count_of(amount, unit)
+    return dollars(count) if unit is Unit.DOLLARS else f"{count:,}"
 
 
 def turn(queued: Queued) -> str:

@@ -6,6 +6,7 @@ from types import UnionType
 from typing import Annotated, Self, Union, get_args, get_origin
 
 from ...protocols.ids import AgentId, Incarnation, MessageId, RunId
+from ..given import check_kind
 from ..ports import Channel
 
 __all__ = ("ToolContext", "ToolOutput", "WaitAsked", "wants_context")
@@ -64,7 +65,11 @@ class ToolContext:
         """Say that a long call goes on, and how far it is; from any thread, as often as one likes.
 
         A call that is silent for longer than the watch allows (`Deadlines.tool`) is taken for one that never ends.
+
+        Raises:
+            ArgumentInvalid: It is no text.
         """
+        check_kind("text", text, str)
         self.heartbeat(text)
 
     def message_to(self, recipient: AgentId) -> MessageId:

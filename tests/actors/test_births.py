@@ -18,8 +18,8 @@ from amrita_fleet.protocols.checkin import DEAD
 from amrita_fleet.protocols.ids import SUPERVISOR, AgentId, Incarnation
 from amrita_fleet.protocols.providers.scripted import say
 from amrita_fleet.runtime.host import Seat
+from amrita_fleet.runtime.supervision.commands import Newcomer
 from amrita_fleet.runtime.supervision.member import ABANDONED
-from amrita_fleet.runtime.supervision.supervisor import Newcomer
 
 from .blocker import actors_of
 from .steady import event, handle, steady, until

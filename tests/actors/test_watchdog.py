@@ -10,6 +10,7 @@ import pytest
 from amrita_fleet import (
     Agent,
     AmritaConfig,
+    ChannelClosed,
     Course,
     Deadlines,
     Fleet,
@@ -69,6 +70,23 @@ async def test_a_tool_that_never_returns_has_its_run_ended_and_the_agent_lives_o
         assert outcome.ending is Ending.STOPPED
         assert outcome.reason.startswith("the watch ended it: ana is in tool hang for")
         assert (await ana.run("are you there?")).text == "hello"
+
+
+async def test_who_is_under_a_quarantined_agent_is_told_at_once_that_it_is_stopped_too() -> None:
+    @tool
+    async def hang() -> str:
+        """Never return."""
+        await asyncio.Event().wait()
+        return "never"
+
+    async with Fleet(watch=policy(Trouble.TOOL, Rung.QUARANTINE)) as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=scripted(call("hang")), tools=(hang,)), ["ana"])
+        (bob,) = await fleet.spawn(Agent(preset=scripted(say("never"))), ["bob"], parent=ana)
+        await ana.start("go")
+        await until(fleet, event("ana", "died"))
+        assert {str(row.agent): row.phase for row in await fleet.statuses()} == {"ana": "dead", "bob": "stopped"}
+        with pytest.raises(ChannelClosed, match="the watch ended it: ana is in tool hang"):
+            await bob.start("are you there?")
 
 
 async def test_a_process_that_is_stopped_by_a_signal_is_unreachable_and_followed_by_another(tmp_path: Path) -> None:

@@ -10,8 +10,10 @@ import pytest
 from amrita_fleet import (
     Account,
     Agent,
+    AgentRef,
     AgentUnknown,
     Amount,
+    ChannelClosed,
     Ending,
     Fleet,
     Limit,
@@ -27,6 +29,7 @@ from amrita_fleet import (
     tool,
 )
 from amrita_fleet.protocols.messages import Json
+from amrita_fleet.protocols.providers.script import Move
 from amrita_fleet.protocols.providers.scripted import call, calls, repeat, say, scripted
 from amrita_fleet.runtime.step.prompts import LEFT_OUT
 
@@ -35,6 +38,7 @@ pytestmark = pytest.mark.anyio
 MakeFleet = Callable[..., Fleet]
 COST = {"prompt": 1_000, "completion": 100}
 PRICE = Price(prompt=3.0, output=15.0, as_of="2026-11-01")
+WAIT = call("wait_for_messages", seconds=600)
 EACH = 1_000 * 3_000 + 100 * 15_000
 """Nano-dollars of one call that is counted so."""
 
@@ -72,6 +76,12 @@ async def seen(fleet: Fleet, event: str, count: int = 1) -> Notice:
             if not count:
                 return notice
     raise AssertionError(event)
+
+
+async def stopped_runs(agent: AgentRef) -> None:
+    """Ask for run after run, each of which is stopped, until none is taken any more."""
+    while (await agent.run("Look.")).ending is Ending.STOPPED:
+        pass
 
 
 # --- what is limited --------------------------------------------------------------------------------------------------
@@ -218,10 +228,52 @@ async def test_an_account_can_stop_all_of_its_agents(make_fleet: MakeFleet) -> N
         outcome = await ana.run("Look.")
         assert (outcome.ending, outcome.rounds) == (Ending.STOPPED, 2)
         assert "1 model call. Of the 3 that 'two' may spend" in outcome.reason
-        assert (await bob.run("Look.")).ending is Ending.STOPPED
+        with pytest.raises(ChannelClosed, match="Of the 3 that 'two' may spend"):
+            await stopped_runs(bob)
         assert (await cem.run("?")).answered
         phases = {str(row.agent): row.phase for row in await fleet.statuses()}
         assert (phases["ana"], phases["bob"]) == ("stopped", "stopped")
+
+
+async def test_a_run_that_is_to_pause_goes_on_with_a_higher_limit_and_no_later_run_waits_for_it(
+    make_fleet: MakeFleet,
+) -> None:
+    few = Limits(model_calls=3, on_exhaustion="ask")
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(looking(), ["ana"])
+        run = await ana.start("Look.", limit=few)
+        assert (await seen(fleet, "budget.asked")).data["account"] == run.id
+        await fleet.limit(replace(few, model_calls=5), of=run)
+        await seen(fleet, "budget.asked", 2)
+        await fleet.grant_no_more(of=run)
+        outcome = await run.outcome()
+        assert (outcome.limit, outcome.rounds) == (Limit.RUN_MODEL_CALLS, 4)
+        late = await ana.start("Look.", time_limit=0.5, limit=replace(few, model_calls=1))
+        assert (await late.outcome()).limit is Limit.TIME
+        assert (await ana.run("Look.", limit=Limits(model_calls=2))).limit is Limit.RUN_MODEL_CALLS
+
+
+async def test_whom_an_account_stops_is_told_also_while_it_asks_for_nothing(make_fleet: MakeFleet) -> None:
+    @tool
+    async def dig() -> str:
+        """Dig for ever."""
+        await asyncio.Event().wait()
+        return "done"
+
+    def first(move: Move) -> Agent:
+        return Agent(preset=scripted(move, repeat(say("done"))), tools=(dig,))
+
+    async with make_fleet(Limits(model_calls=8, on_exhaustion="stop")) as fleet:
+        _, halted = await fleet.spawn(first(WAIT), ["waiting", "halted"])
+        await fleet.spawn(first(call("dig")), ["digging"])
+        runs = [await fleet.start(name, "Go.") for name in ("waiting", "halted", "digging")]
+        await seen(fleet, "tool.started", 3)
+        await halted.pause()
+        (ana,) = await fleet.spawn(looking(), ["ana"])
+        assert (await ana.run("Look.")).ending is Ending.STOPPED
+        for run in runs:
+            outcome = await run.outcome()
+            assert (outcome.ending, "Of the 8 that" in outcome.reason) == (Ending.STOPPED, True)
 
 
 async def test_a_run_that_may_only_spend_so_much_is_stopped_alone(make_fleet: MakeFleet) -> None:
@@ -230,6 +282,18 @@ async def test_a_run_that_may_only_spend_so_much_is_stopped_alone(make_fleet: Ma
         outcome = await ana.run("Look.", limit=Limits(model_calls=3, on_exhaustion="stop"))
         assert outcome.ending is Ending.STOPPED
         assert (await ana.run("Look.", limit=Limits(model_calls=3))).limit is Limit.RUN_MODEL_CALLS
+
+
+async def test_the_limit_of_a_run_is_raised_while_it_is_paused_for_it_and_then_refused(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        (ana,) = await fleet.spawn(looking(), ["ana"])
+        run = await ana.start("Look.", limit=Limits(model_calls=3, on_exhaustion="pause"))
+        assert (await seen(fleet, "budget.paused")).data["account"] == run.id
+        await fleet.limit(Limits(model_calls=5, on_exhaustion="ask"), of=run)
+        assert (await seen(fleet, "budget.asked")).agent == "ana"
+        await fleet.grant_no_more(of=run.id)
+        outcome = await run.outcome()
+        assert (outcome.limit, outcome.rounds) == (Limit.RUN_MODEL_CALLS, 4)
 
 
 async def test_after_its_limit_was_raised_an_agent_takes_runs_and_mail_again(make_fleet: MakeFleet) -> None:

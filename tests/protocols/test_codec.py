@@ -52,12 +52,13 @@ PLAIN: dict[object, st.SearchStrategy[Any]] = {
     types.NoneType: st.none(),
 }
 
-COUNTS = st.integers(1, 2**60)
+COUNTS = st.integers(1, 10**15)
 
 LIMITS: dict[str, st.SearchStrategy[Any]] = {
     "tokens": COUNTS,
     **dict.fromkeys(("model_calls", "tool_calls"), st.none() | COUNTS),
-    **dict.fromkeys(("dollars", "seconds"), st.none() | st.floats(1e-9, 1e9)),
+    "dollars": st.none() | st.floats(1e-9, 1e6),
+    "seconds": st.none() | st.floats(1e-9, 1e9),
     "on_exhaustion": st.sampled_from([each.value for each in Exhaustion]),
 }
 

@@ -21,6 +21,10 @@ from amrita_fleet.protocols.limits import UNLIMITED, dollars, limit_of
         ({"tool_calls": True}, "Limits.tool_calls must be whole, not True"),
         ({"dollars": 0}, "Limits.dollars must be a number above 0, not 0"),
         ({"dollars": "2"}, "Limits.dollars must be a number above 0"),
+        ({"dollars": 1e-10}, r"Limits.dollars must be from \$0.000000001 to \$1,000,000, not 1e-10"),
+        ({"dollars": 1e20}, r"Limits.dollars must be from \$0.000000001 to \$1,000,000, not 1e\+20"),
+        ({"tokens": 2**64}, "Limits.tokens must be at most 1,000,000,000,000,000"),
+        ({"model_calls": 10**15 + 1}, "Limits.model_calls must be at most 1,000,000,000,000,000"),
         ({"seconds": float("inf")}, "Limits.seconds must be a number above 0"),
         ({"seconds": float("nan")}, "Limits.seconds must be a number above 0"),
         (
@@ -56,6 +60,13 @@ def test_what_is_not_limited_is_more_than_anybody_asks_for() -> None:
 )
 def test_a_twentieth_is_kept_for_last_answers(limits: Limits, pool: Amount) -> None:
     assert limits.pool == pool
+
+
+def test_the_least_and_the_largest_limit_can_be_written_down() -> None:
+    for limits in (Limits(tokens=10**15, dollars=10**6), Limits(tool_calls=1, dollars=1e-9)):
+        assert decode(encode(limits), Limits) == limits
+        assert decode(encode(limits.most), Amount) == limits.most
+        assert min(limits.most.parts) >= 1
 
 
 def test_a_number_is_one_of_tokens() -> None:

@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet import ModelPreset, PresetInvalid, Price
+from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.messages import Usage
 from amrita_fleet.protocols.prices import Rates
 
@@ -64,13 +65,16 @@ def test_what_is_affordable_fits_and_one_token_more_does_not(rates: Rates, promp
 @pytest.mark.parametrize(
     ("fields", "sentence"),
     [
-        ({"prompt": -1.0}, "Price.prompt must be dollars for a million tokens, from 0, not -1.0"),
+        ({"prompt": -1.0}, "Price.prompt must be dollars for a million tokens, from 0 to 1,000,000, not -1.0"),
+        ({"prompt": 1e300}, "Price.prompt must be dollars for a million tokens, from 0 to 1,000,000, not 1e\\+300"),
         ({"output": "3"}, "Price.output must be dollars"),
         ({"prompt": None}, "Price.prompt must be dollars"),
         ({"cached": float("nan")}, "Price.cached must be dollars"),
         ({"cache_write": float("inf")}, "Price.cache_write must be dollars"),
         ({"output": True}, "Price.output must be dollars"),
         ({"as_of": "yesterday"}, "Price.as_of must be the day of the price, as in '2026-11-01', not 'yesterday'"),
+        ({"as_of": "2026-02-31"}, "Price.as_of must be the day of the price"),
+        ({"as_of": "\u0662\u0660\u0662\u0666-11-01"}, "Price.as_of must be the day of the price"),
         ({"as_of": 2026}, "Price.as_of must be the day"),
         ({"promt": 3}, "did you mean 'prompt'"),
     ],
@@ -78,6 +82,13 @@ def test_what_is_affordable_fits_and_one_token_more_does_not(rates: Rates, promp
 def test_what_is_no_price_is_refused(fields: dict[str, Any], sentence: str) -> None:
     with pytest.raises(PresetInvalid, match=sentence):
         Price(**GIVEN | fields)
+
+
+def test_what_the_dearest_model_costs_for_a_count_that_is_a_mistake_can_still_be_written_down() -> None:
+    dearest = Price(prompt=1_000_000, output=1_000_000, as_of="2026-11-01")
+    assert dearest.cost(Usage(1_000_000, 0)) == 10**15
+    assert dearest.cost(Usage(10**12, 10**12)) == 10**15
+    assert decode(encode(dearest.rates), Rates) == dearest.rates
 
 
 def test_a_preset_takes_a_price_and_nothing_else_for_one() -> None:

@@ -124,7 +124,7 @@ class Books:
         """What the provider has counted is set aside or spent, and all of that is within the limits."""
         self.seen += 1
         for account in accounts:
-            held, counted = (account.settled + account.reserved).tokens, self.counted(account.name)
+            held, counted = account.settled.tokens + account.reserved.tokens, self.counted(account.name)
             if account.limit is not None and max(held, counted) > account.limit.most.tokens:
                 self.flaws.append(f"{account} passes its limit; {counted:,} are counted")
             if counted > held + account.overshoot.tokens:
@@ -183,7 +183,7 @@ class RacingSystem(LocalSystem):
 
     def race(self, books: Books) -> None:
         """Have everything looked at."""
-        link = RacingLink(self.fleet, self._supervisor, self._watch.desk)
+        link = RacingLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
         link.books = books
         self._around = replace(self._around, link=link)
         self.lives: dict[AgentId, Life] = {}

@@ -26,8 +26,9 @@ from amrita_fleet.runtime.mail.outbox import Outbox
 from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.records import Unread, decode_record
 from amrita_fleet.runtime.supervision.command_log import JournaledCommands
+from amrita_fleet.runtime.supervision.commands import Newcomer
 from amrita_fleet.runtime.supervision.replay import perform
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 from amrita_fleet.runtime.supervision.wording import UNSPAWNED
 from amrita_fleet.runtime.system import SpawnOrder
 from amrita_fleet.runtime.watching import next_notices

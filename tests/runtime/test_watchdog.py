@@ -3,14 +3,15 @@
 import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
+from typing import Any
 
 import pytest
 
 from amrita_fleet import Agent, ModelPreset, ToolContext, tool
-from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Grant, Proceed
+from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Proceed
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.notices import Notice, NoticeType
-from amrita_fleet.protocols.outcome import Ending
+from amrita_fleet.protocols.outcome import Ending, Limit
 from amrita_fleet.protocols.providers.base import Provider
 from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
 from amrita_fleet.protocols.providers.script import call, fail, say
@@ -83,6 +84,23 @@ async def test_between_two_attempts_no_model_is_waited_for() -> None:
         await house.clock.advance(10)
         assert [row.note.rpartition(" for ")[0] for row in await house.system.statuses()] == ["between model calls"]
         assert (await house.until(house.system.outcome(ANA, run))).text == "done"
+
+
+@pytest.mark.parametrize("text", [3, None, b"3"], ids=repr)
+async def test_a_sign_of_life_that_is_no_text_is_refused_where_it_is_given(text: Any) -> None:  # noqa: ANN401
+    @tool
+    async def build(context: ToolContext) -> str:
+        """Say how far it is."""
+        context.progress(text)
+        return "built"
+
+    async with opened() as house:
+        await house.spawn(ANA, call("build"), say("done"), tools=(build,))
+        run = await house.system.start(ANA, "go", None)
+        await house.clock.advance(1)
+        assert (await house.system.outcome(ANA, run)).answered
+        (failed,) = await house.notices("tool.failed")
+        assert "What was given as 'text' cannot be used: it must be of type str" in failed.text
 
 
 async def test_a_sync_tool_gives_its_signs_of_life_from_its_thread() -> None:
@@ -160,6 +178,29 @@ async def test_the_step_of_an_agent_that_is_to_end_it_is_ended_once_and_the_run_
         assert len(await house.notices("step.leave")) > 1
 
 
+async def test_a_step_that_was_to_end_with_a_run_that_is_over_is_not_ended_in_the_next_run() -> None:
+    policy = WatchPolicy(
+        courses={Trouble.CALL_LOOP: Course((Stage(Rung.END_STEP),))}, deadlines=Deadlines(call_rounds=2), period=0.5
+    )
+
+    @tool
+    def look() -> str:
+        """See nothing."""
+        return "nothing"
+
+    async with opened(policy) as house:
+        moves = (call("look"), call("look"), call("hang"), say("late"), say("done"))
+        await house.spawn(ANA, *moves, tools=(look, hang))
+        run = await house.system.start(ANA, "look", 10)
+        await house.clock.advance(20)
+        assert (await house.system.outcome(ANA, run)).limit is Limit.TIME
+        assert await house.watched() == ["step_ended"]  # it was to be, and then the run's time was over
+        run = await house.system.start(ANA, "answer", None)
+        await house.clock.advance(5)
+        assert (await house.system.outcome(ANA, run)).text == "done"
+        assert [each.text for each in await house.notices("step.leave") if each.run == run] == ["Step 2 ends"]
+
+
 async def test_a_killed_agent_goes_on_in_its_next_life_where_there_is_a_journal() -> None:
     @tool(replay="safe")
     async def hang_once(context: ToolContext) -> str:
@@ -226,6 +267,8 @@ class Line:
 
     async def stop(self, agent: AgentId, reason: str) -> None: ...
 
+    async def tell_stopped(self, agent: AgentId, reason: str) -> None: ...
+
     async def why(self, phase: str) -> str:
         """What is said of the agent after a look, in the phase that it is in by now."""
         await self.watchdog.look()
@@ -246,5 +289,30 @@ async def test_a_model_call_that_begins_while_its_agent_is_asked_how_it_is_stays
     line = Line(AgentStatus(ANA, Incarnation(1), "entering", 0.0, run, step=1))
     await line.watchdog.look()
     asked = CheckIn(ANA, Incarnation(1), run, 1, "thinking", 1, "openai", bound=10, output=10)
-    line.meanwhile = lambda: line.watchdog.checked_in(asked, Proceed(Grant(asked.reservation, 10)))
+    granted = list[Directive]()
+    line.meanwhile = lambda: granted.append(line.watchdog.check_in(asked))
     assert await line.why("thinking") == "waiting on model openai for 0 s"
+    assert isinstance(granted[0], Proceed)
+
+
+async def test_a_look_that_fails_is_told_in_the_log_and_the_next_one_follows(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    line = Line(AgentStatus(ANA, Incarnation(1), "thinking", 0.0, RunId("ana.1.1"), step=1, round=1))
+    looks = 0
+
+    def once() -> None:
+        nonlocal looks
+        looks += 1
+        if looks == 1:
+            raise RuntimeError("nobody foresaw this")
+
+    line.meanwhile = once
+    watching = asyncio.create_task(line.watchdog.run())
+    async with asyncio.timeout(20):
+        while looks < 2:
+            await line.clock.advance(1.0)
+    watching.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await watching
+    assert "a look of the watch failed" in caplog.text

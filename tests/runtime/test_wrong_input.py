@@ -219,3 +219,12 @@ async def test_what_is_no_text_is_named() -> None:
             await fleet.spawn("ana")  # type: ignore[arg-type]
         with pytest.raises(NumberInvalid, match="after='x' cannot be used"):
             fleet.notices("x")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("of", ["", 5, b"ana", "\ud800"], ids=repr)
+async def test_a_limit_is_that_of_somebody_who_has_a_name(of: Any) -> None:  # noqa: ANN401  what people give
+    async with Fleet(system="local") as fleet:
+        for change in (fleet.limit(1_000, of=of), fleet.grant_no_more(of=of)):
+            with pytest.raises(NameInvalid):
+                await change
+        assert [account.limit for account in await fleet.accounts()] == [None]

@@ -61,7 +61,7 @@ LIMITS = (
 RUNS = (Limits(tokens=400), Limits(tokens=400, carved=True), Limits(model_calls=1, on_exhaustion="stop"))
 
 names = st.sampled_from(NAMES)
-places = st.sampled_from(["", TEAM, *NAMES])
+places = st.sampled_from(["", TEAM, *NAMES, "r1"])
 lives = st.integers(1, 3).map(Incarnation)
 attempts = st.integers(1, 4)
 tokens = st.none() | st.integers(-1, 900)

@@ -12,7 +12,8 @@ from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.supervision.account import Account
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.commands import Newcomer
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 LIMITS = {
     "fleet": Limits(tokens=2_500),

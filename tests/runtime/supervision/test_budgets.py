@@ -17,14 +17,16 @@ from amrita_fleet.protocols.checkin import (
     Wait,
     WindDown,
 )
+from amrita_fleet.protocols.errors import PresetInvalid
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.outcome import Limit
-from amrita_fleet.runtime.errors import NameInvalid
+from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid
 from amrita_fleet.runtime.limit_errors import LimitTooLarge, PriceMissing
 from amrita_fleet.runtime.supervision.account import Account, Level
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor, Team
+from amrita_fleet.runtime.supervision.commands import Newcomer, Team
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 ANA, BOB, CEM = AgentId("ana"), AgentId("bob"), AgentId("cem")
 FIRST = Incarnation(1)
@@ -155,6 +157,21 @@ def test_who_is_paused_for_want_of_tokens_goes_on_when_that_account_has_more() -
     assert house.events() == [("paused", ANA), ("paused", BOB), ("limited", ANA), ("limited", "team")]
 
 
+def test_who_is_paused_when_a_fleet_ends_goes_on_when_it_is_opened_again_with_more() -> None:
+    little = Limits(tokens=300, on_exhaustion="pause")
+    house = House(fleet=little, team=little)
+    house.spend(ANA)
+    assert isinstance(house.ask(ANA), Pause)
+    assert isinstance(house.ask(CEM), Pause)
+    for agent in (ANA, BOB, CEM):
+        house.supervisor.died(agent, FIRST, "its process ended")
+    house.supervisor.begin("again", Limits(tokens=5_000))
+    house.supervisor.form_teams([Team("team", Limits(tokens=3_000))])
+    second, *_ = house.supervisor.admit_all(house.newcomers, 2)
+    assert isinstance(house.ask(CEM, life=second), Proceed)
+    assert isinstance(house.ask(ANA, life=second), Proceed)
+
+
 def test_whom_a_person_paused_stays_so_when_a_limit_is_raised() -> None:
     house = House(ana=Limits(tokens=300, on_exhaustion="pause"))
     house.spend()
@@ -171,6 +188,30 @@ def test_a_no_has_those_wind_down_who_wait_and_who_comes_later() -> None:
     assert house.supervisor.grant_no_more("team") == (ANA,)
     assert reached(house.ask(ANA)) == reached(house.ask(BOB)) == Limit.TEAM_TOKENS
     assert house.events()[:2] == [("asked", ANA), ("no_more", "team")]
+
+
+def test_the_limit_of_a_run_that_is_paused_for_it_can_be_raised_or_refused() -> None:
+    house, own = House(), Limits(tokens=300, on_exhaustion="ask")
+    house.spend(limit=own)
+    assert isinstance(house.ask(limit=own), Pause)
+    assert house.supervisor.limit(ONE, Limits(tokens=500, on_exhaustion="ask")) == (ANA,)
+    house.spend(limit=own)
+    assert isinstance(house.ask(limit=own), Pause)
+    assert house.supervisor.grant_no_more(ONE) == (ANA,)
+    assert reached(house.ask(limit=own)) == Limit.RUN_TOKENS
+    assert house.events()[:4] == [("asked", ANA), ("limited", ANA), ("asked", ANA), ("no_more", ANA)]
+    with pytest.raises(AgentUnknown):
+        house.supervisor.limit(TWO, None)
+    with pytest.raises(PresetInvalid, match="time_limit"):
+        house.supervisor.limit(ONE, Limits(seconds=5))
+
+
+def test_who_was_paused_for_want_of_a_run_that_is_over_goes_on_with_the_next() -> None:
+    house, own = House(), Limits(tokens=300, on_exhaustion="pause")
+    house.spend(limit=own)
+    assert isinstance(house.ask(limit=own), Pause)
+    house.ended(ANA, ONE)
+    assert isinstance(house.ask(run=TWO), Proceed)
 
 
 def test_a_last_answer_is_never_paused_for() -> None:
@@ -251,3 +292,139 @@ def test_teams_and_agents_share_one_name_space() -> None:
     with pytest.raises(NameInvalid, match="a team of the fleet has that name"):
         house.supervisor.admit_all([Newcomer(AgentId("dan")), Newcomer(AgentId("team"))], 1)
     assert len(house.supervisor.statuses()) == 3
+
+
+FEW = Limits(model_calls=2, on_exhaustion="pause")
+
+
+def held_by_its_run() -> House:
+    """Ana has spent what her run may, but for the last answer, and is paused."""
+    house = House()
+    house.spend(limit=FEW)
+    assert isinstance(house.ask(limit=FEW), Pause)
+    assert isinstance(house.ask(limit=FEW), Pause)
+    return house
+
+
+def test_a_runs_limit_is_raised_by_its_id_and_nobody_elses_limit_is() -> None:
+    house = held_by_its_run()
+    assert house.supervisor.limit("ana", Limits(tokens=10_000)) == ()
+    assert isinstance(house.ask(limit=FEW), Pause)
+    assert house.supervisor.limit(ONE, Limits(model_calls=4)) == (ANA,)
+    assert isinstance(house.ask(limit=FEW), Proceed)
+    assert house.account(ONE).limit == Limits(model_calls=4)
+    assert house.events()[-1] == ("limited", ANA)
+
+
+def test_a_run_that_gets_no_more_gives_its_last_answer() -> None:
+    house = held_by_its_run()
+    assert house.supervisor.grant_no_more(ONE) == (ANA,)
+    assert reached(house.ask(limit=FEW)) == Limit.RUN_MODEL_CALLS
+
+
+def test_a_run_is_not_limited_in_seconds_later_either() -> None:
+    with pytest.raises(PresetInvalid, match="leave seconds out"):
+        held_by_its_run().supervisor.limit(ONE, Limits(seconds=5))
+
+
+def test_a_run_without_a_limit_of_its_own_and_one_that_is_over_have_none_to_change() -> None:
+    house = held_by_its_run()
+    house.ended(ANA, ONE)
+    house.spend(run=TWO)
+    for run in (ONE, TWO):
+        with pytest.raises(AgentUnknown):
+            house.supervisor.limit(run, None)
+
+
+@pytest.mark.parametrize("told", [True, False], ids=["its end is told first", "the next run asks first"])
+def test_who_lacked_what_one_run_might_spend_is_not_held_in_the_next(told: bool) -> None:
+    house = held_by_its_run()
+    if told:
+        house.ended(ANA, ONE)
+    assert isinstance(house.ask(run=TWO, limit=FEW), Proceed)
+    house.ended(ANA, ONE)
+    assert isinstance(house.ask(run=TWO), Proceed)
+
+
+def test_who_was_not_told_that_there_is_no_more_is_told_when_the_same_is_said_again() -> None:
+    house = House(team=FEW)
+    house.spend()
+    assert isinstance(house.ask(), Pause)
+    house.supervisor.report(AgentStatus(ANA, FIRST, "paused", since=1.0), ())
+    assert house.supervisor.grant_no_more("team") == (ANA,)
+    assert house.supervisor.grant_no_more("team") == (ANA,)
+    house.supervisor.report(AgentStatus(ANA, FIRST, "thinking", since=2.0), ())
+    assert house.supervisor.grant_no_more("team") == ()
+
+
+def test_those_that_are_stopped_with_another_are_to_be_told_once_and_only_while_they_live() -> None:
+    house = House(fleet=Limits(model_calls=2, on_exhaustion="stop"))
+    house.spend()
+    assert house.supervisor.take_untold() == ()
+    stop = house.ask()
+    assert isinstance(stop, Stop)
+    house.supervisor.died(CEM, FIRST, "gone")
+    assert house.supervisor.take_untold() == ((BOB, stop.reason),)
+    assert house.supervisor.take_untold() == ()
+
+
+def test_what_is_short_is_told_with_all_numbers_also_where_nothing_was_spent() -> None:
+    house = House(team=Limits(tokens=100))
+    assert house.supervisor.check_in(CheckIn(ANA, FIRST, ONE, 1, "thinking", 1, "p", 100, 100, 50)) == WindDown(
+        Limit.TEAM_TOKENS,
+        "This call needs at least 150 tokens. Of the 100 that 'team' may spend, 0 are spent, "
+        "0 are held by calls in flight and 5 are kept for last answers.",
+    )
+
+
+def carved(tokens: int) -> Limits:
+    return Limits(tokens=tokens, carved=True)
+
+
+def opened_again(before: list[Team], after: list[Team]) -> list[tuple[str, int]]:
+    """What is carved in a fleet of 100 tokens by teams of two openings."""
+    supervisor = Supervisor(fleet="f", limit=Limits(tokens=100), now=lambda: 1.0, post=lambda _agent, _text: None)
+    for owner, teams in (("first", before), ("second", after)):
+        supervisor.begin(owner, Limits(tokens=100))
+        supervisor.form_teams(teams)
+    whole, *below = supervisor.accounts()
+    assert whole.carved.tokens == sum(account.claim.tokens for account in below)
+    return [(account.name, account.claim.tokens) for account in below]
+
+
+def test_a_fleet_that_is_opened_again_has_what_its_teams_carve_now_in_whichever_order_they_stand() -> None:
+    before = [Team("a", carved(60)), Team("b", carved(30))]
+    assert opened_again(before, [Team("b", carved(60)), Team("a", carved(30))]) == [("a", 30), ("b", 60)]
+    assert opened_again(before, [Team("a", carved(30)), Team("b", carved(60))]) == [("a", 30), ("b", 60)]
+
+
+def test_for_a_team_that_is_left_out_when_its_fleet_is_opened_again_nothing_is_set_aside() -> None:
+    before = [Team("a", carved(60)), Team("b", carved(30))]
+    assert opened_again(before, [Team("b", carved(90))]) == [("a", 0), ("b", 90)]
+    assert opened_again(before, []) == [("a", 0), ("b", 0)]
+    with pytest.raises(LimitTooLarge):
+        opened_again(before, [Team("a", carved(60)), Team("b", carved(50))])
+
+
+def test_a_team_that_is_formed_again_while_the_fleet_runs_has_what_it_had_if_the_new_limit_does_not_fit() -> None:
+    house = House(fleet=Limits(tokens=1_000), team=carved(500))
+    with pytest.raises(LimitTooLarge):
+        house.supervisor.form_teams([Team("team", carved(1_500))])
+    assert (house.account("team").limit, house.account("f").carved) == (carved(500), Amount(500))
+
+
+def test_what_calls_hold_of_a_carved_limit_comes_back_to_nobody_else_so_nobody_waits_for_it() -> None:
+    house = House(fleet=Limits(tokens=1_000), team=carved(900))
+    assert isinstance(house.ask(BOB), Proceed)
+    assert reached(house.ask(CEM)) == Limit.FLEET_TOKENS
+    house.supervisor.limit("team", Limits(tokens=900))
+    assert isinstance(house.ask(CEM), Proceed)
+
+
+def test_what_calls_hold_that_draw_on_the_same_account_is_waited_for() -> None:
+    house = House(fleet=Limits(tokens=1_000), team=carved(600))
+    assert isinstance(house.ask(ANA, limit=carved(450)), Proceed)
+    assert reached(house.ask(BOB)) == Limit.TEAM_TOKENS  # what ana's call holds goes back to her run
+    assert isinstance(house.ask(CEM), Proceed)
+    assert isinstance(house.ask(CEM), Proceed)
+    assert isinstance(house.ask(CEM), Wait)

@@ -328,6 +328,15 @@ def test_calls_of_tools_that_nothing_limits_are_counted_and_are_never_too_many()
     assert ledger.account(FLEET).settled.tool_calls == 57
 
 
+def test_calls_of_tools_that_a_life_found_dead_tells_of_later_are_no_overshoot_where_nothing_limits_them() -> None:
+    ledger = fleet()
+    reserve(ledger, ask("a"))
+    ledger.fence(ANA, Incarnation(1))
+    assert ledger.settle("a", Amount(30, model_calls=1, tool_calls=2)) == ZERO
+    assert ledger.account(ANA).settled == Amount(30, model_calls=1, tool_calls=2)
+    assert ledger.account(ANA).overshoot == ZERO
+
+
 def test_where_tokens_are_not_known_calls_of_tools_are_unless_the_agent_is_gone() -> None:
     ledger = limited(Limits(tool_calls=9))
     for reservation in ("uncounted", "fenced"):

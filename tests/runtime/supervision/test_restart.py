@@ -10,8 +10,9 @@ from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.ids import USER, AgentId, Incarnation
 from amrita_fleet.protocols.providers.scripted import say, scripted
 from amrita_fleet.protocols.restarts import RestartPolicy
+from amrita_fleet.runtime.supervision.commands import Newcomer
 from amrita_fleet.runtime.supervision.restart import USUAL, Death, Restarted, Restarts
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 ANA, BOB = AgentId("ana"), AgentId("bob")
 

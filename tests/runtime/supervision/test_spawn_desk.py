@@ -6,8 +6,9 @@ import pytest
 
 from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.spawning import Allowance, Spawned, SpawnRequest
+from amrita_fleet.runtime.supervision.commands import Newcomer
 from amrita_fleet.runtime.supervision.spawn_desk import SpawnDesk
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 pytestmark = pytest.mark.anyio
 

@@ -10,10 +10,11 @@ from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.journal.memory import MemoryJournal
+from amrita_fleet.runtime.supervision.commands import Newcomer
 from amrita_fleet.runtime.supervision.member import ABANDONED, UNSPAWNED
 from amrita_fleet.runtime.supervision.spawn_watch import SpawnWatch
 from amrita_fleet.runtime.supervision.succession import next_life
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 from .asked import Process
 

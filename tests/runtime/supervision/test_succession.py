@@ -5,9 +5,10 @@ import pytest
 from amrita_fleet import AgentUnknown
 from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.limits import Limits
+from amrita_fleet.runtime.supervision.commands import Newcomer
 from amrita_fleet.runtime.supervision.restart import USUAL
 from amrita_fleet.runtime.supervision.succession import next_life
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 ANA, BOB = AgentId("ana"), AgentId("bob")
 FIRST = Incarnation(1)

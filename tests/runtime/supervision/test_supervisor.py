@@ -25,7 +25,8 @@ from amrita_fleet.protocols.outcome import Limit
 from amrita_fleet.runtime.errors import AgentUnknown, NameInvalid, NameTaken
 from amrita_fleet.runtime.limit_errors import TeamUnknown
 from amrita_fleet.runtime.supervision.account import Account
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.commands import Newcomer
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 ANA = AgentId("ana")
 BOB = AgentId("bob")

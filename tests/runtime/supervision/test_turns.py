@@ -13,12 +13,12 @@ from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.journal.fleet_log import FleetLog
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.supervision.command_log import CommandLog, JournaledCommands
-from amrita_fleet.runtime.supervision.commands import Admit, Check
+from amrita_fleet.runtime.supervision.commands import Admit, Check, Newcomer
 from amrita_fleet.runtime.supervision.congestion import GENEROUS
 from amrita_fleet.runtime.supervision.gate import GRACE
 from amrita_fleet.runtime.supervision.replay import perform
 from amrita_fleet.runtime.supervision.state import SupervisorState
-from amrita_fleet.runtime.supervision.supervisor import Newcomer, Supervisor
+from amrita_fleet.runtime.supervision.supervisor import Supervisor
 
 FIRST = Incarnation(1)
 FULL = int(GENEROUS)
