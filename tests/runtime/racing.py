@@ -319,6 +319,9 @@ class Race:
     async def _close(self) -> None:
         await self.line.idle()
         await self.clock.sleep(1.0)
+        over = self.clock.monotonic() + 60.0  # whoever mail woke at the last moment is through by then
+        while any(each.reserved for each in self.system.look()) and self.clock.monotonic() < over:
+            await self.clock.sleep(1.0)
         self.books.look(self.system.look())
         self.accounts = self.system.look()
         await self.system.close()
