@@ -150,7 +150,7 @@ class Budgets(Admissions):
                     everybody = short.account.level is Level.FLEET
                     agents = () if everybody else tuple(m.agent for m in self._spending(short.account.path))
                     stopped = self._put_tombstones(agents, reason)
-                    self._untold.update((each, reason) for each in stopped if each != asked.agent)
+                    self._untold.update((each, reason) for each in stopped)
                 return Stop(reason)
             case Exhaustion.ASK | Exhaustion.PAUSE:
                 self._tell(

@@ -28,6 +28,7 @@ from amrita_fleet import (
     TeamUnknown,
     tool,
 )
+from amrita_fleet.protocols.mail import ReceiptState, Refusal
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.providers.script import Move
 from amrita_fleet.protocols.providers.scripted import call, calls, repeat, say, scripted
@@ -228,8 +229,11 @@ async def test_an_account_can_stop_all_of_its_agents(make_fleet: MakeFleet) -> N
         outcome = await ana.run("Look.")
         assert (outcome.ending, outcome.rounds) == (Ending.STOPPED, 2)
         assert "1 model call. Of the 3 that 'two' may spend" in outcome.reason
-        with pytest.raises(ChannelClosed, match="Of the 3 that 'two' may spend"):
-            await stopped_runs(bob)
+        for each in (ana, bob):
+            with pytest.raises(ChannelClosed, match="Of the 3 that 'two' may spend"):
+                await stopped_runs(each)
+            refused = await each.send("Are you there?")
+            assert (refused.state, refused.refusal) == (ReceiptState.REFUSED, Refusal.STOPPED)
         assert (await cem.run("?")).answered
         phases = {str(row.agent): row.phase for row in await fleet.statuses()}
         assert (phases["ana"], phases["bob"]) == ("stopped", "stopped")

@@ -357,14 +357,14 @@ def test_who_was_not_told_that_there_is_no_more_is_told_when_the_same_is_said_ag
     assert house.supervisor.grant_no_more("team") == ()
 
 
-def test_those_that_are_stopped_with_another_are_to_be_told_once_and_only_while_they_live() -> None:
+def test_all_that_an_account_stops_are_to_be_told_once_and_only_while_they_live() -> None:
     house = House(fleet=Limits(model_calls=2, on_exhaustion="stop"))
     house.spend()
     assert house.supervisor.take_untold() == ()
     stop = house.ask()
     assert isinstance(stop, Stop)
     house.supervisor.died(CEM, FIRST, "gone")
-    assert house.supervisor.take_untold() == ((BOB, stop.reason),)
+    assert house.supervisor.take_untold() == ((ANA, stop.reason), (BOB, stop.reason))
     assert house.supervisor.take_untold() == ()
 
 
