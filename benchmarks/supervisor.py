@@ -32,6 +32,7 @@ from _cluster import local_ray
 from amrita_fleet.actors.journal import JournalActor, journal_place
 from amrita_fleet.actors.lifecycle import create_journal, create_supervisor
 from amrita_fleet.actors.link import CHECK_IN, SETTLE, Charter
+from amrita_fleet.protocols.restarts import RestartPolicy
 from amrita_fleet.protocols.checkin import CheckIn, Directive, Grant, Proceed, Settlement
 from amrita_fleet.protocols.codec import decode, encode
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
@@ -213,7 +214,7 @@ async def supervised(fleet: str, file: Path | None) -> Side:
     if file is not None:
         journal = create_journal(fleet, journal_place(file), create=True)
         await journal.begin.remote()
-    desk = create_supervisor(Charter(fleet, None, journal, "benchmark", service=False), None)
+    desk = create_supervisor(Charter(fleet, None, journal, "benchmark", False, RestartPolicy()), None)  # noqa: FBT003
     await desk.open.remote(True)  # noqa: FBT003
     spare = [AgentId(f"spare-{number}") for number in range(200)]
     await desk.admit.remote([Newcomer(agent) for agent in (*AGENTS, *spare)], os.getpid())
