@@ -150,7 +150,8 @@ async def own(system: str, how: str, server: str) -> None:
         try:
             await enough.wait()
         finally:
-            say("leaves")
+            # Once this task waits for its agents to drain: a second Ctrl-C that came before would find nothing begun.
+            asyncio.get_running_loop().call_soon(say, "leaves")
 
 
 if __name__ == "__main__":

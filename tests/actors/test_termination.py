@@ -62,7 +62,7 @@ def test_a_second_ctrl_c_ends_it_at_once_and_leaves_nothing_behind() -> None:
         process.told("leaves")
         process.signal(signal.SIGINT)
         status, out, err = process.ended()
-        assert (status, out) == (-signal.SIGINT, "is over\n")
+        assert (status, out) == (-signal.SIGINT, "is over\n"), err
         assert "ana is cut off in mid-Step" in err
         assert process.left_behind() == []
 
