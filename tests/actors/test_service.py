@@ -14,7 +14,16 @@ from uuid import uuid4
 
 import pytest
 
-from amrita_fleet import Agent, ChannelClosed, Fleet, FleetError, PeerUnreachable, SystemUnavailable, collect_garbage
+from amrita_fleet import (
+    Agent,
+    AgentRef,
+    ChannelClosed,
+    Fleet,
+    FleetError,
+    PeerUnreachable,
+    SystemUnavailable,
+    collect_garbage,
+)
 from amrita_fleet.protocols.mail import ReceiptState
 from amrita_fleet.protocols.providers.scripted import say
 from amrita_fleet.protocols.restarts import RestartPolicy
@@ -47,6 +56,15 @@ async def attached(name: str, address: str) -> AsyncGenerator[Fleet, None]:
         finally:
             if actors_of(fleet):
                 await collect_garbage(name, address=address)
+
+
+async def run_once_reached(agent: AgentRef) -> None:
+    """Run; Ray may have started a process once more that has yet to end itself."""
+    while True:
+        with suppress(PeerUnreachable):
+            await agent.run("?")
+            return
+        await asyncio.sleep(0.1)
 
 
 async def begin_elsewhere(address: str, name: str, journal: Path, gate: Gate) -> None:
@@ -150,10 +168,7 @@ async def test_a_supervisor_that_follows_one_that_died_restarts_as_often_as_that
             died = await until(fleet, event("bob", "died"))
             assert died[-1].data["restarts"] is False
             with pytest.raises(ChannelClosed):
-                while True:
-                    with suppress(PeerUnreachable):  # Ray has started a process more, which has yet to end itself
-                        await ana.run("?")
-                    await asyncio.sleep(0.1)
+                await run_once_reached(ana)
         finally:
             await fleet.end()
 
