@@ -24,6 +24,7 @@ from ..runtime.errors import PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.journal_errors import Fenced, JournalConflict, JournalUnavailable
 from ..runtime.notes import FIRST, NotePoster
+from ..runtime.standing_work import StandingWork
 from ..runtime.supervision.command_log import JournaledCommands
 from ..runtime.supervision.commands import Newcomer
 from ..runtime.supervision.ownership import check_owner
@@ -64,7 +65,7 @@ class SupervisorActor(SteeringDesk, Reborn):
 
     _made: Supervisor | None = None
     _watchdog: Watchdog | None = None
-    _watching: asyncio.Task[None] | None = None
+    _watching: StandingWork | None = None
     _log: JournaledCommands | None = None
     _office: DeadLetterOffice | None = None
     _spawns: SpawnWatch | None = None
@@ -204,7 +205,7 @@ class SupervisorActor(SteeringDesk, Reborn):
         """Give up on notes that are still on their way, and write the rest."""
         self._closed.set()
         if self._watching is not None:
-            self._watching.cancel()
+            await self._watching.aclose()
         if self._children is not None:
             await self._children.aclose()
         if self._watch is not None:

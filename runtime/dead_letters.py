@@ -27,6 +27,7 @@ from .journal_errors import Fenced, JournalConflict, JournalUnavailable
 from .left_mail import left_mail
 from .ports import Clock
 from .records import Lost, Unread, encode_record
+from .standing_work import StandingWork
 from .supervision.admissions import OpenMailbox
 from .supervision.supervisor import Supervisor
 
@@ -57,14 +58,12 @@ class DeadLetterOffice:
         self._news.set()  # an earlier Supervisor may have left some open
         self._given_up: set[OpenMailbox] = set()
         self._unsubscribe = supervisor.feed.subscribe(self._wake)
-        self._task = asyncio.create_task(self._work())
-        self._task.add_done_callback(ended)
+        self._closing = StandingWork(self._work(), "nobody closes the mailboxes of dead agents any more")
 
     async def aclose(self) -> None:
         """Close no more mailboxes: whoever opens the fleet again does."""
         self._unsubscribe()
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await self._closing.aclose()
 
     async def close(self, agents: Iterable[AgentId]) -> None:
         """Close the mailboxes of those of the agents that are dead for good, before they are admitted again.
@@ -149,12 +148,6 @@ class DeadLetterOffice:
     def _notices(self) -> tuple[Notice, ...]:
         """All that are remembered."""
         return self._supervisor.feed.read(0, 1 << 62)
-
-
-def ended(task: "asyncio.Task[None]") -> None:
-    """Say so when mailboxes are no longer closed."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("nobody closes the mailboxes of dead agents any more", exc_info=error)
 
 
 def unread_told(notices: Iterable[Notice], box: OpenMailbox) -> tuple[DeadLetter, ...]:

@@ -32,6 +32,7 @@ from .local_watch import LocalReach
 from .local_ways import LocalAgents, LocalApprovals, LocalBudgets, LocalDrain, LocalLink, LocalPost, one_owner
 from .notes import FIRST, NotePoster
 from .ports import Clock, Journal, PostOffice
+from .standing_work import StandingWork
 from .supervision.account import Account
 from .supervision.command_log import JournaledCommands
 from .supervision.policy import WatchPolicy
@@ -100,7 +101,7 @@ class LocalSystem:
         self._commands: JournaledCommands | None = None
         self._hosts: dict[AgentId, AgentHost] = {}
         self._policy = watch
-        self._watching: asyncio.Task[None] | None = None
+        self._watching: StandingWork | None = None
         self._servers = ServerPool(self._clock.monotonic)
 
     async def open(self) -> None:
@@ -168,8 +169,7 @@ class LocalSystem:
         """End every host, whatever becomes of another one. Safe to call twice."""
         self._drain.begun = True
         if self._watching is not None:
-            self._watching.cancel()
-            await asyncio.gather(self._watching, return_exceptions=True)
+            await self._watching.aclose()
         await self._watch.aclose()
         await self._office.aclose()
         hosts = tuple(self._hosts.values())

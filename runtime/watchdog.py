@@ -17,6 +17,7 @@ from ..protocols.errors import FleetError
 from ..protocols.ids import USER, AgentId, Incarnation, RunId
 from .ports import Clock
 from .probes import Probes
+from .standing_work import StandingWork
 from .step.phases import Phase
 from .stop_teller import StopTeller
 from .supervision.advice import notice_of, order_to, reason_of, report_of
@@ -283,14 +284,6 @@ class Watchdog:
         return StepOrder(reason_of(action), run, self._clock.monotonic() + self._policy.deadlines.message_gap)
 
 
-def watch_over(watchdog: Watchdog) -> "asyncio.Task[None]":
-    """Have a watchdog look from now on, in the running loop, until the task is cancelled."""
-    task = asyncio.create_task(watchdog.run())
-    task.add_done_callback(ended)
-    return task
-
-
-def ended(task: "asyncio.Task[None]") -> None:
-    """A watchdog that ended by itself met a bug: the fleet goes on without, and the log says so."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("nobody watches the fleet any more", exc_info=error)
+def watch_over(watchdog: Watchdog) -> StandingWork:
+    """Have a watchdog look from now on, in the running loop, until that is closed."""
+    return StandingWork(watchdog.run(), "nobody watches the fleet any more")

@@ -12,6 +12,7 @@ from typing import NamedTuple, Protocol, TypeAlias
 
 from ...protocols.ids import AgentId
 from ..ports import Clock
+from ..standing_work import StandingWork
 from .admissions import Unheard
 from .member import ABANDONED
 from .supervisor import Supervisor
@@ -62,13 +63,11 @@ class SpawnWatch:
         self._births = births
         self._clock = clock
         self._patience = patience
-        self._task = asyncio.create_task(self._watch())
-        self._task.add_done_callback(ended)
+        self._watching = StandingWork(self._watch(), "nobody looks after spawns any more")
 
     async def aclose(self) -> None:
         """Look no more."""
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await self._watching.aclose()
 
     async def _watch(self) -> None:
         spawns: Mapping[Spawn, Standstill] = {}
@@ -98,9 +97,3 @@ def standing(before: Mapping[Spawn, Standstill], unheard: Iterable[Unheard], now
         was = before.get(spawn, stands)
         found[spawn] = was if was.unheard == stands.unheard else stands
     return found
-
-
-def ended(task: "asyncio.Task[None]") -> None:
-    """Say so when spawns are no longer looked after."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("nobody looks after spawns any more", exc_info=error)

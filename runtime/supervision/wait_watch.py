@@ -11,6 +11,7 @@ import logging
 from ...protocols.checkin import AgentStatus
 from ...protocols.waits import WaitRequest
 from ..ports import Clock
+from ..standing_work import StandingWork
 from .quiescence import RESTING, Look, is_quiet, releasable
 from .supervisor import Supervisor
 from .wait_desk import GONE, WAITING, Agents, WaitDesk
@@ -42,13 +43,11 @@ class WaitWatch:
         self._clock = clock
         if any(row.phase == WAITING for row in self._living()):  # as an earlier Supervisor has known
             self.desk.news.set()
-        self._task = asyncio.create_task(self._watch())
-        self._task.add_done_callback(ended)
+        self._watching = StandingWork(self._watch(), "nobody looks after the waits of agents any more")
 
     async def aclose(self) -> None:
         """Look no more."""
-        self._task.cancel()
-        await asyncio.gather(self._task, return_exceptions=True)
+        await self._watching.aclose()
 
     async def _watch(self) -> None:
         while True:
@@ -109,9 +108,3 @@ class WaitWatch:
 
     def _living(self) -> list[AgentStatus]:
         return [row for row in self._supervisor.statuses() if row.phase not in GONE]
-
-
-def ended(task: "asyncio.Task[None]") -> None:
-    """Say so when waits are no longer looked after."""
-    if not task.cancelled() and (error := task.exception()) is not None:
-        log.error("nobody looks after the waits of agents any more", exc_info=error)
