@@ -2,7 +2,6 @@
 
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
@@ -15,15 +14,6 @@ from .gate import Gate
 MakeFleet = Callable[[], Fleet]
 
 pytestmark = [pytest.mark.anyio, pytest.mark.slow]
-
-
-@pytest.fixture(params=["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
-def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> MakeFleet:
-    """Gives the same fleet again and again, as a new process would."""
-    system = request.param
-    if system == "ray":
-        request.getfixturevalue("ray_cluster")
-    return lambda: Fleet("lasting", system=system, journal=tmp_path / "journal.sqlite", limit=100_000)
 
 
 async def test_a_fleet_that_was_closed_goes_on_under_its_name(reopen: MakeFleet) -> None:

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Callable
-from pathlib import Path
 
 import pytest
 
@@ -165,15 +164,6 @@ async def test_a_childs_bad_end_is_told_to_its_parent(make_fleet: MakeFleet) -> 
         await fleet.start("lead", "go")
         told = await until(fleet, lambda notice: notice.agent == "lead" and notice.extra_type == "consumed")
         assert told.text in {"from kid: No answer: failed. The script has no more moves.", NOTE}
-
-
-@pytest.fixture(params=["local", pytest.param("ray", marks=[pytest.mark.ray, pytest.mark.slow])])
-def reopen(request: pytest.FixtureRequest, tmp_path: Path) -> MakeFleet:
-    """Gives the same fleet again and again, as a new process would."""
-    system = request.param
-    if system == "ray":
-        request.getfixturevalue("ray_cluster")
-    return lambda: Fleet("lasting", system=system, journal=tmp_path / "journal.sqlite", limit=100_000)
 
 
 async def test_children_come_back_with_their_parent_and_go_on(reopen: MakeFleet) -> None:
