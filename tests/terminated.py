@@ -17,6 +17,9 @@ __all__ = ("Owner", "owner")
 SOURCES = str(Path(__file__).resolve().parents[1] / "src")
 PATIENCE = 60.0
 
+TURNS = 20
+"""Turns of the event loop in which whoever closes a fleet has told its agents to drain: some five are enough."""
+
 
 class Owner:
     """The test's end: the process, and all that descend from it."""
@@ -150,8 +153,15 @@ async def own(system: str, how: str, server: str) -> None:
         try:
             await enough.wait()
         finally:
-            # Once this task waits for its agents to drain: a second Ctrl-C that came before would find nothing begun.
-            asyncio.get_running_loop().call_soon(say, "leaves")
+            leaving = asyncio.create_task(leaves())
+    await leaving
+
+
+async def leaves() -> None:
+    """Say that the fleet is being left, once its agents drain: a second Ctrl-C before would find nothing begun."""
+    for _ in range(TURNS):
+        await asyncio.sleep(0)
+    say("leaves")
 
 
 if __name__ == "__main__":
