@@ -10,12 +10,14 @@ window.
 from dataclasses import dataclass, replace
 from itertools import chain
 
+from .repetition import LONGEST_PERIOD, comes_round
+
 __all__ = ("CYCLE_TIMES", "Window")
 
 CYCLE_TIMES = 3
 """How often a cycle must have come round at least; more often where more repeats are allowed."""
 
-PERIODS = (1, 2, 3, 4)
+PERIODS = range(1, LONGEST_PERIOD + 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +78,6 @@ class Window:
         """
         for period in PERIODS:
             times = self.times(period)
-            tail = self.rounds[-period * times :]
-            if len(tail) == period * times and tail == tail[:period] * times and len({*chain(*tail)}) > 1:
+            if comes_round(self.rounds, period, times) and len({*chain(*self.rounds[-period:])}) > 1:
                 return period
         return 0

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from hashlib import blake2b
 
-from .repetition import LONGEST_PERIOD, period_of
+from ..step.repetition import LONGEST_PERIOD, period_of
 
 __all__ = ("MAIL_TOOLS", "CallHistory", "Round")
 

@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from ...protocols.ids import AgentId, MessageId
+from ..step.repetition import LONGEST_PERIOD
 from .deadlines import Deadlines
-from .repetition import LONGEST_PERIOD
 
 __all__ = ("PAIRS_KEPT", "Correspondence", "Letter")
 

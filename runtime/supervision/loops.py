@@ -63,7 +63,8 @@ class Loops:
 
     def _renew(self, agent: AgentId) -> None:
         """Something new came to an agent, or it slept: its calls may be the same and yet no loop."""
-        self._histories.pop(agent, None)
+        if agent in self._histories:
+            self._histories[agent] = self._histories[agent].renewed()
 
     def _called(self, notice: Notice, at: float) -> None:
         tool, signature, result = (word(notice.data.get(name)) for name in ("tool", "signature", "digest"))

@@ -3,8 +3,8 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
+from amrita_fleet.runtime.step.repetition import LONGEST_PERIOD, period_of
 from amrita_fleet.runtime.supervision.call_history import MAIL_TOOLS, CallHistory
-from amrita_fleet.runtime.supervision.repetition import LONGEST_PERIOD, period_of
 from amrita_fleet.runtime.tools.builtin import BUILTIN
 
 TIMES = 10
