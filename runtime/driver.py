@@ -19,6 +19,7 @@ from ..protocols.providers.base import ToolSchema
 from ..protocols.waits import WaitRequest
 from .call_channel import CallChannel
 from .driver_ports import Ports
+from .fingerprint import fingerprint
 from .heartbeat import Heartbeat
 from .hooks import AddNote, EndRun, LimitReached, StepBegun, StepEnded
 from .op_tasks import OpTasks
@@ -58,7 +59,6 @@ from .step.events import (
 )
 from .step.phases import Mail, Op, Purpose, WaitFor, Waiting, WindingDown
 from .step.state import AgentState
-from .tools.digest import digest
 from .tools.output import ToolContext
 from .tools.update_step import UPDATE_STEP_TOOL
 from .workbench import Held
@@ -330,7 +330,7 @@ class Driver:
         wait = None if output.wait is None else WaitFor(output.wait.senders, output.wait.seconds)
         leaves = ports.inbox.waits() or ports.points.draining  # mail ends a Step after the round, and so does a drain
         said = output.content
-        self.feed(ToolEnded(op, said, digest(said), output.failed, wait, leaves, channel.wrote))
+        self.feed(ToolEnded(op, said, fingerprint(said), output.failed, wait, leaves, channel.wrote))
 
     async def _sleep(self, seconds: float, event: Event) -> None:
         await self._ports.clock.sleep(seconds)

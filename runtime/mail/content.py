@@ -6,15 +6,14 @@ measure of likeness would take them for one, while it would tell apart two thank
 agents that say the same in ever new words are held by their limits, not by this.
 """
 
-from hashlib import blake2b
 from unicodedata import normalize
+
+from ..fingerprint import fingerprint
 
 __all__ = ("content_digest",)
 
 AROUND = ".,:;!?\u2026\"'`*_()[]{}\u201c\u201d\u201e\u2018\u2019\u00ab\u00bb"
 """Characters that say nothing at the edge of a word. `-`, `+`, `<` and their like do: they may be a sign or a rule."""
-
-DIGEST_BYTES = 8
 
 
 def content_digest(body: str) -> str:
@@ -24,4 +23,4 @@ def content_digest(body: str) -> str:
     """
     words = [word for each in normalize("NFKC", body).casefold().split() if (word := each.strip(AROUND))]
     text = " ".join(words) or " ".join(body.split())
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).hexdigest()
+    return fingerprint(text)

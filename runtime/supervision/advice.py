@@ -8,6 +8,7 @@ from ...protocols.notices import Notice, NoticeType
 from .finding import Trouble
 from .ladder import Action
 from .policy import Rung
+from .wording import whole
 
 __all__ = ("notice_of", "order_to", "reason_of", "report_of")
 
@@ -74,5 +75,5 @@ def report_of(action: Action) -> str:
 
 def sentence(text: str) -> str:
     """The text in one line, with a full stop. Half a surrogate pair, which mail cannot carry, is a question mark."""
-    line = " ".join(text.split()).encode(errors="replace").decode()
+    line = whole(" ".join(text.split()))
     return f"{line[:1].upper()}{line[1:].rstrip('.')}."

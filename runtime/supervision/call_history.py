@@ -2,8 +2,8 @@
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
-from hashlib import blake2b
 
+from ..fingerprint import fingerprint
 from ..step.repetition import LONGEST_PERIOD, period_of
 
 __all__ = ("MAIL_TOOLS", "CallHistory", "Round")
@@ -76,5 +76,4 @@ class CallHistory:
 
 def digest_of(calls: Iterable[tuple[str, ...]]) -> str:
     """16 hex digits of some calls, in this order."""
-    text = "\1".join("\0".join(call) for call in calls)
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).hexdigest()
+    return fingerprint("\1".join("\0".join(call) for call in calls))

@@ -38,6 +38,7 @@ __all__ = (
     "shortage",
     "turn",
     "unfit",
+    "whole",
 )
 
 PROCESS_DIED = "its process died"

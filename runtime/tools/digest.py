@@ -2,21 +2,14 @@
 
 import json
 from collections.abc import Collection
-from hashlib import blake2b
 
 from ...protocols.messages import Json
+from ..fingerprint import fingerprint
 
-__all__ = ("NO_ARGUMENTS", "digest", "signature")
+__all__ = ("NO_ARGUMENTS", "signature")
 
 NO_ARGUMENTS = ("", "null")
 """What models send, white space aside, when they mean `{}`."""
-
-DIGEST_BYTES = 8
-
-
-def digest(text: str) -> str:
-    """16 hex digits of a text, the same in every process."""
-    return blake2b(text.encode("utf-8", "surrogatepass"), digest_size=DIGEST_BYTES).hexdigest()
 
 
 def signature(name: str, arguments: str, labels: Collection[str] = ()) -> str:
@@ -30,7 +23,7 @@ def signature(name: str, arguments: str, labels: Collection[str] = ()) -> str:
         arguments: JSON text, as the model sent it.
         labels: Arguments that do not count (see `Tool.labels`).
     """
-    return digest(f"{name}\0{canonical(arguments, labels)}")
+    return fingerprint(f"{name}\0{canonical(arguments, labels)}")
 
 
 def canonical(arguments: str, labels: Collection[str]) -> str:

@@ -8,6 +8,7 @@ from amrita_fleet.protocols.checkin import AgentStatus, CheckIn, Directive, Gran
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.runtime.fingerprint import fingerprint
 from amrita_fleet.runtime.mail.content import content_digest
 from amrita_fleet.runtime.supervision.advice import notice_of
 from amrita_fleet.runtime.supervision.facts import CheckedIn, Heard, Pulse, Seen, Settled
@@ -16,7 +17,7 @@ from amrita_fleet.runtime.supervision.ladder import Action, Ladder
 from amrita_fleet.runtime.supervision.policy import Rung, WatchPolicy
 from amrita_fleet.runtime.supervision.verdict import Verdict
 from amrita_fleet.runtime.supervision.watch import Watch
-from amrita_fleet.runtime.tools.digest import digest, signature
+from amrita_fleet.runtime.tools.digest import signature
 
 ANA, BOB, CAT, DAN = (AgentId(name) for name in ("ana", "bob", "cat", "dan"))
 
@@ -90,7 +91,7 @@ class Watched:
 
     def ends(self, agent: AgentId, call: Mapping[str, Json], output: str, *, failed: bool = False) -> None:
         self.rows[agent] = replace(self.rows[agent], tools=())
-        how, data = "failed" if failed else "ended", {**call, "digest": digest(output), "bytes": len(output)}
+        how, data = "failed" if failed else "ended", {**call, "digest": fingerprint(output), "bytes": len(output)}
         self.tell(NoticeType.TOOL, how, agent, f"{call['tool']}: {output}", data)
 
     def works(

@@ -9,7 +9,8 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.messages import Json
-from amrita_fleet.runtime.tools.digest import digest, signature
+from amrita_fleet.runtime.fingerprint import fingerprint
+from amrita_fleet.runtime.tools.digest import signature
 
 pytestmark = pytest.mark.slow
 
@@ -55,7 +56,7 @@ def test_different_arguments_are_told_apart(one: dict[str, Json], other: dict[st
 
 @given(st.text(st.characters()), st.text(st.characters()))
 def test_any_text_has_a_signature(name: str, text: str) -> None:
-    assert len(signature(name, text)) == len(digest(text)) == 16
+    assert len(signature(name, text)) == len(fingerprint(text)) == 16
 
 
 def test_the_tool_counts() -> None:
