@@ -5,17 +5,34 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from itertools import takewhile
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from ...protocols.errors import FleetError
+from ..fleet_file.errors import FleetFileInvalid
 from ..termination import end_by_signal
-from . import approvals, approve, attach, demo, doctor, explain, gc, journal, ps, refuse, run, send, simulate, stop
-from .console import complain, print_json
+from . import (
+    approvals,
+    approve,
+    attach,
+    check,
+    demo,
+    doctor,
+    explain,
+    gc,
+    journal,
+    ps,
+    refuse,
+    run,
+    send,
+    simulate,
+    stop,
+)
+from .console import complain, list_problems, print_json
 from .errors import Interrupted, Terminated
 from .status import NAME, Status, status_of
 
@@ -27,6 +44,7 @@ UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (demo.demo, demo.EPILOG),
     (run.run, run.EPILOG),
+    (check.check, check.EPILOG),
     (ps.ps, ps.EPILOG),
     (attach.attach, attach.EPILOG),
     (send.send, send.EPILOG),
@@ -78,10 +96,15 @@ def run_command(arguments: Sequence[str]) -> int:
             logging.getLogger(__name__).debug("the command failed", exc_info=error)
         sentence, status = ending(error)
         known = error if isinstance(error, FleetError) and not isinstance(error, Interrupted | Terminated) else None
-        complain(sentence, f"{NAME} explain {type(known).__name__}" if known else "")
+        see = f"{NAME} explain {type(known).__name__}" if known else ""
+        if isinstance(error, FleetFileInvalid):
+            list_problems(sentence.splitlines(), see)
+        else:
+            complain(sentence, see)
         if "--json" in takewhile(lambda argument: argument != "--", arguments):
             place = known.help if known else ""
-            print_json({"error": " ".join(sentence.split()), "status": status, "help": place})
+            more = {"problems": problems(error)} if isinstance(error, FleetFileInvalid) else {}
+            print_json({"error": " ".join(sentence.split()), "status": status, "help": place, **more})
     return int(status or Status.OK)
 
 
@@ -97,6 +120,11 @@ def ending(error: Exception) -> tuple[str, Status]:
         case _:
             what = f"{type(error).__name__}: {error}"
             return f"{what}. This is a bug; please report it with what `{NAME} --debug ...` says.", Status.FAILED
+
+
+def problems(error: FleetFileInvalid) -> list[dict[str, Any]]:
+    """What is wrong with a fleet file, for programs."""
+    return [{"path": error.path, **asdict(problem)} for problem in error.problems]
 
 
 def advised(sentence: str) -> str:

@@ -86,6 +86,8 @@ if TYPE_CHECKING:
     from .runtime.errors import Unpicklable as Unpicklable
     from .runtime.fleet import AgentRef as AgentRef
     from .runtime.fleet import Fleet as Fleet
+    from .runtime.fleet_file.errors import FleetFileInvalid as FleetFileInvalid
+    from .runtime.fleet_file.file import FleetFile as FleetFile
     from .runtime.hooks import AddNote as AddNote
     from .runtime.hooks import EndRun as EndRun
     from .runtime.hooks import ExtendRounds as ExtendRounds
@@ -174,6 +176,8 @@ __all__ = (
     "Fleet",
     "FleetClosed",
     "FleetError",
+    "FleetFile",
+    "FleetFileInvalid",
     "FleetTaken",
     "FunctionConfig",
     "HookFailed",
@@ -349,6 +353,8 @@ _HOMES = {
     "runtime.journal_errors": ("FleetTaken", "JournalInvalid", "JournalUnavailable", "RecordInvalid"),
     "runtime.limit_errors": ("LimitTooLarge", "PriceMissing", "TeamUnknown"),
     "runtime.fleet": ("AgentRef", "Fleet"),
+    "runtime.fleet_file.errors": ("FleetFileInvalid",),
+    "runtime.fleet_file.file": ("FleetFile",),
     "runtime.hooks": (
         "AddNote",
         "EndRun",

@@ -54,13 +54,21 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         ((*RUN, "--tools", "nowhere"), "--tools nowhere gives no tools: it should read module:attribute"),
         (("run", "task", "--base-url", "localhost", "--model", "m"), "ModelPreset.base_url must begin with http://"),
         (("run", "task"), "Missing option"),
+        (("run", "fleet.yaml", "--model", "m"), "Leave out --model: a fleet file (fleet.yaml) says that itself."),
+        (
+            ("run", "fleet.yml", "--agents", "2", "--limit", "5"),
+            "Leave out --limit, --agents: a fleet file (fleet.yml)",
+        ),
+        (("run", "Sum up all.yaml"), "Missing option '--model'"),
+        (("check",), "Name one fleet file, or give --schema."),
+        (("check", "fleet.yaml", "--schema"), "Name one fleet file, or give --schema."),
         (("doctor", "--model", "m"), "Missing option '--base-url'"),
         (("doctor", "--model", "m", "--base-url", "h"), "ModelPreset.base_url must begin with http://"),
         (("ps", "--address", "nonsense"), "What was given as 'address' cannot be used: it must be host:port"),
         (("send", "lead"), "Missing argument"),
         (
             ("fly",),
-            "No such command 'fly'. There are demo, run, ps, attach, send, stop, gc, approvals, approve, refuse, ",
+            "No such command 'fly'. There are demo, run, check, ps, attach, send, stop, gc, approvals, approve, refuse, ",
         ),
         (("stpo",), "No such command 'stpo'. Did you mean 'stop'?"),
         (("stop", "ana", "--all"), "Name the agents to stop or give --all, not both."),
@@ -150,7 +158,8 @@ def test_an_error_of_the_tree_ends_a_command_with_its_sentence(error: FleetError
 
 
 @pytest.mark.parametrize(
-    "command", ["demo", "run", "ps", "send", "stop", "approvals", "approve", "refuse", "journal", "doctor", "simulate"]
+    "command",
+    ["demo", "run", "check", "ps", "send", "stop", "approvals", "approve", "refuse", "journal", "doctor", "simulate"],
 )
 def test_every_command_has_help_with_an_example_and_the_exit_statuses(
     command: str, capsys: pytest.CaptureFixture[str]
