@@ -68,7 +68,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         (("send", "lead"), "Missing argument"),
         (
             ("fly",),
-            "No such command 'fly'. There are demo, run, check, ps, attach, send, stop, gc, approvals, approve, refuse, ",
+            "No such command 'fly'. There are demo, run, check, ps, attach, send, stop, gc, approvals, approve, refuse",
         ),
         (("stpo",), "No such command 'stpo'. Did you mean 'stop'?"),
         (("stop", "ana", "--all"), "Name the agents to stop or give --all, not both."),

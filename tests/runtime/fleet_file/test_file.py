@@ -149,6 +149,9 @@ def test_the_key_is_nowhere_in_what_was_read() -> None:
     assert ENVIRON["WRITTEN_KEY"] not in repr(read(WHOLE))
 
 
+NONE = frozenset[str]()
+
+
 def names(kind: type) -> set[str]:
     """The arguments of a class or a function."""
     return set(inspect.signature(kind).parameters)
@@ -157,23 +160,23 @@ def names(kind: type) -> set[str]:
 @pytest.mark.parametrize(
     ("entry", "same", "more", "less"),
     [
-        (schema.PresetEntry, names(ModelPreset), set[str](), set[str]()),
+        (schema.PresetEntry, names(ModelPreset), NONE, NONE),
         (
             schema.AgentEntry,
             {each.name for each in fields(Agent)},
-            {"count", "instructions_file", "team", "parent"},
-            set(),
+            frozenset({"count", "instructions_file", "team", "parent"}),
+            NONE,
         ),
-        (schema.SpawnsEntry, names(SpawnPolicy), set(), set()),
-        (schema.StdioServerEntry, names(McpStdio), set(), set()),
-        (schema.HttpServerEntry, names(McpHttp), set(), set()),
-        (schema.WatchEntry, names(WatchPolicy), set(), set()),
-        (schema.FleetEntry, names(Fleet), set(), {"system", "address", "service"}),
+        (schema.SpawnsEntry, names(SpawnPolicy), NONE, NONE),
+        (schema.StdioServerEntry, names(McpStdio), NONE, NONE),
+        (schema.HttpServerEntry, names(McpHttp), NONE, NONE),
+        (schema.WatchEntry, names(WatchPolicy), NONE, NONE),
+        (schema.FleetEntry, names(Fleet), NONE, frozenset({"system", "address", "service"})),
     ],
     ids=lambda value: getattr(value, "__name__", ""),
 )
 def test_keys_have_the_names_of_the_python_api(
-    entry: type[BaseModel], same: set[str], more: set[str], less: set[str]
+    entry: type[BaseModel], same: set[str], more: frozenset[str], less: frozenset[str]
 ) -> None:
     assert set(entry.model_fields) == (same | more) - less
 
