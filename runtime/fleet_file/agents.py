@@ -14,7 +14,7 @@ from ..errors import ToolInvalid
 from ..tools.servers import McpHttp, McpServer, McpStdio
 from .entries import Entries
 from .errors import FleetFileInvalid
-from .imports import Unusable, read_hooks, read_output, read_tool
+from .imports import Unusable, read_hooks, read_output, read_strategy, read_tool
 from .presets import check_plain, check_variable, variable_in
 from .problems import Keys, Problems
 from .references import in_order
@@ -60,13 +60,11 @@ class AgentReader:
             "instructions": self._instructions(entry, here),
             "tools": self._imported((*here, "tools"), entry.tools, read_tool),
             "hooks": self._imported((*here, "hooks"), entry.hooks, read_hooks),
-            "output": None
-            if entry.output is None
-            else self._imported_one((*here, "output"), entry.output, read_output),
+            "output": self._imported_one((*here, "output"), entry.output, read_output),
             "servers": self._servers(entry, (*here, "servers")),
             "fallbacks": tuple(self.presets[each] for each in entry.fallbacks if each in self.presets),
             "spawns": None if entry.spawns is None else self._spawns(entry.spawns, (*here, "spawns")),
-            "strategy": entry.strategy or "",
+            "strategy": self._imported_one((*here, "strategy"), entry.strategy, read_strategy) or "",
             "limit": self._limit(entry.limit, (*here, "limit")),
             "config": entry.config,
             "memory": entry.memory,
@@ -103,9 +101,9 @@ class AgentReader:
         found = (self._imported_one((*here, number), path, read) for number, path in enumerate(paths))
         return tuple(each for each in found if each is not None)
 
-    def _imported_one(self, keys: Keys, path: str, read: Callable[[str], T]) -> T | None:
+    def _imported_one(self, keys: Keys, path: str | None, read: Callable[[str], T]) -> T | None:
         try:
-            return read(path)
+            return None if path is None else read(path)
         except Unusable as error:
             self.problems.add(keys, str(error))
             return None

@@ -209,7 +209,7 @@ class Reading:
             text = f'A key must be a text, and YAML reads {written or "this"} as {kind_of(key)}: write "{written}".'
             self.problems.at(here, text, keys)
             return None
-        if flaw := text_flaw(written):
+        if flaw := flaw_of(written):
             self.problems.at(here, f"This key {flaw}.", keys)
             return None
         return written
@@ -217,7 +217,7 @@ class Reading:
     def _scalar(self, node: ScalarNode, keys: Keys) -> Json:
         written, here = str(node.value), position(node.start_mark)
         if node.tag in TEXTS:
-            if flaw := text_flaw(written):
+            if flaw := flaw_of(written):
                 self.problems.at(here, f"This text {flaw}.", keys)
                 return None
             return written
@@ -237,6 +237,11 @@ class Reading:
         tag = str(node.tag).replace(TAG, "!!")
         self.problems.at(position(node.start_mark), f"A fleet file has plain data only: leave out the tag {tag}.", keys)
         return None
+
+
+def flaw_of(text: str) -> str:
+    """What is wrong with a text, for a sentence about it; empty: nothing."""
+    return "holds the character #x0000, which neither paths nor names may have" if "\0" in text else text_flaw(text)
 
 
 def scalar(node: ScalarNode) -> Json:

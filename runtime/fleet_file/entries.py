@@ -15,7 +15,7 @@ from .wording import add_invalid
 __all__ = ("UNTOLD", "Entries", "names_of", "read_entries")
 
 UNTOLD = "\0"
-"""Stands for a text that must be given and is not, or cannot be read: no YAML holds this character."""
+"""Stands for a text that must be given and is not, or cannot be read: no text of a file holds this character."""
 
 E = TypeVar("E", bound=Entry)
 

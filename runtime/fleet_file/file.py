@@ -95,7 +95,8 @@ class FleetFile:
     def read(cls, path: str | Path, *, environ: Mapping[str, str] | None = None) -> Self:
         """Read a file and import the tools, hooks and other objects that it names, from its folder first.
 
-        Nothing is started, no network is used, and no key is looked into.
+        So the folder comes first in `sys.path`, and stays there. Nothing is started, no network is used, and no key is
+        looked into.
 
         Args:
             path: Where it is.

@@ -17,7 +17,7 @@ from .schema import IMPORT_PATTERN
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ("Unusable", "look_in", "read_hooks", "read_output", "read_tool")
+__all__ = ("Unusable", "look_in", "read_hooks", "read_output", "read_strategy", "read_tool")
 
 IMPORT_PATH = re.compile(IMPORT_PATTERN)
 
@@ -71,6 +71,16 @@ def read_output(path: str) -> "type[BaseModel]":
         Unusable: There is nothing.
     """
     return cast("type[BaseModel]", thing_at(path))
+
+
+def read_strategy(path: str) -> str:
+    """The path itself, if there is something; whether it is a strategy is looked at where an agent is made.
+
+    Raises:
+        Unusable: There is nothing.
+    """
+    thing_at(path)
+    return path
 
 
 def thing_at(path: str) -> object:

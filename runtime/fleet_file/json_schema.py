@@ -1,5 +1,7 @@
 """The JSON Schema of fleet files: for editors, and to tell which keys there are."""
 
+import json
+import sys
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib.resources import files
@@ -8,7 +10,7 @@ from typing import Any, cast
 from .problems import Keys
 from .schema import Root
 
-__all__ = ("json_schema", "keys_at", "shipped_schema")
+__all__ = ("json_schema", "keys_at", "shipped_schema", "written_schema")
 
 SHIPPED = "fleet-file.schema.json"
 """The file beside this module that holds the schema as JSON."""
@@ -21,6 +23,11 @@ Schema = dict[str, Any]
 def shipped_schema() -> str:
     """The schema as JSON, as it is shipped for editors."""
     return files(__package__ or "").joinpath(SHIPPED).read_text(encoding="utf-8")
+
+
+def written_schema() -> str:
+    """The schema as JSON, as it is to be shipped."""
+    return f"{json.dumps(json_schema(), indent=2, ensure_ascii=False)}\n"
 
 
 @cache
@@ -86,3 +93,7 @@ def resolved(root: Schema, schema: Schema) -> Iterator[Schema]:
         yield schema
     for form in forms:
         yield from resolved(root, form)
+
+
+if __name__ == "__main__":
+    sys.stdout.write(written_schema())

@@ -53,11 +53,6 @@ class Problems:
         if problem not in self.found:
             self.found.append(problem)
 
-    def under(self, keys: Keys) -> bool:
-        """Whether a problem was found at or below these keys."""
-        begin = shown(keys)
-        return any(f"{each.where}.".startswith((f"{begin}.", f"{begin}[")) for each in self.found)
-
     def check(self) -> None:
         """Come to an end if there are problems, in the order of their places.
 

@@ -39,7 +39,7 @@ OUR_NAMES = re.compile(
 )
 """What begins a sentence of ours whose place is told already."""
 
-SECRET = re.compile(r"(?i)authorization|cookie|(api|access|auth|private)[-_]?key|token|secret|passw")
+SECRET = re.compile(r"(?i)(authorization|cookie|(api|access|auth|private)[-_]?key|token|secret|passwd|password)$")
 
 KEPT_OUT = "A key does not belong into a file that is shared: write {env: NAME}, and have that variable hold the key."
 """What is said of a key in plain text; the text itself is never shown."""

@@ -64,6 +64,8 @@ def test_anchors_and_merges_may_be_used_and_a_key_of_its_own_counts_more() -> No
         ("a: 0b_\n", 1, 4, "YAML cannot read this as a number: put it in quotes if it is a text."),
         ("a: 99999999999999999999\n", 1, 4, "This number is too large: the largest is 9,223,372,036,854,775,807."),
         ('a: "\\ud800"\n', 1, 4, "This text holds half a surrogate pair, which nothing can carry."),
+        ('a: "\\0"\n', 1, 4, "This text holds the character #x0000, which neither paths nor names may have."),
+        ('"\\0": a\n', 1, 1, "This key holds the character #x0000, which neither paths nor names may have."),
         ("a:\n\t- x\n", 2, 1, "There is a tab here: YAML is indented with spaces."),
         ("a: [1, 2\nb: 3\n", 2, 2, "This is no YAML: while parsing a flow sequence, expected ',' or ']'"),
         ("a: *nobody\n", 1, 4, "This is no YAML: found undefined alias 'nobody'."),

@@ -1,7 +1,6 @@
 """What a fleet file describes, as `create_agent` and `Fleet` take it, and what is shipped for editors."""
 
 import inspect
-import json
 import sys
 from dataclasses import fields
 from pathlib import Path
@@ -30,7 +29,7 @@ from amrita_fleet import (
 )
 from amrita_fleet.protocols.providers.scripted import say, scripted
 from amrita_fleet.runtime.fleet_file import schema
-from amrita_fleet.runtime.fleet_file.json_schema import json_schema, shipped_schema
+from amrita_fleet.runtime.fleet_file.json_schema import json_schema, shipped_schema, written_schema
 
 from .written import ENVIRON, TOOLS, WHOLE, read
 
@@ -186,7 +185,7 @@ def test_the_deadlines_of_the_watch_are_all_there() -> None:
 
 
 def test_the_shipped_schema_is_that_of_the_models() -> None:
-    assert json.loads(shipped_schema()) == json_schema()
+    assert shipped_schema() == written_schema(), "`make schema` writes it anew"
 
 
 def test_every_key_of_the_schema_says_what_it_is() -> None:

@@ -14,7 +14,7 @@ from amrita_fleet import FleetFile, FleetFileInvalid
 from amrita_fleet.runtime.fleet_file.json_schema import json_schema
 from amrita_fleet.runtime.fleet_file.source import MOST_BYTES
 
-from .written import ENVIRON, TOOLS, WHOLE, problems, refusal
+from .written import ENVIRON, TOOLS, WHOLE, problems, read, refusal
 
 PRESETS = 'presets:\n  cheap: {base_url: "http://127.0.0.1:9/v1", model: qwen3}\n'
 ANA = f"{PRESETS}agents:\n  ana: {{preset: cheap}}\n"
@@ -93,6 +93,18 @@ def test_a_file_that_is_right_has_no_problems() -> None:
         (
             "  bob: {preset: cheap, spawns: {kinds: {me: anna}}}",
             '5:45: agents.bob.spawns.kinds.me: There is no agent "anna". Did you mean "ana"?',
+        ),
+        (
+            "  bob: {preset: cheap, strategy: os:nothing}",
+            '5:34: agents.bob.strategy: The module os has no "nothing".',
+        ),
+        (
+            "  bob: {preset: cheap, strategy: os:getcwd}",
+            "5:34: agents.bob.strategy: Agent.strategy 'os:getcwd' lacks next_node, stalled",
+        ),
+        (
+            "  bob: {preset: cheap, output: os:getcwd}",
+            "5:32: agents.bob.output: Agent.output cannot be getcwd: it must be a class derived from pydantic.",
         ),
         (
             "  bob: {preset: cheap, team: red}",
@@ -339,7 +351,10 @@ CUTS = st.tuples(st.integers(0, len(WHOLE)), st.integers(0, 12), st.text("{}[]:,
 )
 def test_any_text_is_a_fleet_or_is_refused_with_places_inside_of_it(text: str) -> None:
     lines = re.split("\r\n|[\n\r\x85\u2028\u2029]", text.encode(errors="replace").decode())
-    for problem in refusal(text.encode(errors="replace")):
+    found = refusal(text.encode(errors="replace"))
+    if not found:
+        assert len(read(text).seats) == len(yaml.safe_load(text)["agents"])
+    for problem in found:
         assert problem.line and problem.column
         assert 1 <= problem.line <= len(lines)
         assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
