@@ -20,17 +20,25 @@ from . import (
     approve,
     attach,
     check,
+    dead_letters,
     demo,
     doctor,
     explain,
     gc,
     journal,
+    limit,
+    pause,
     ps,
     refuse,
+    resume,
     run,
     send,
+    show,
     simulate,
     stop,
+    tail,
+    top,
+    watch,
 )
 from .console import complain, list_problems, print_json
 from .errors import Interrupted, Terminated
@@ -46,8 +54,16 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (run.run, run.EPILOG),
     (check.check, check.EPILOG),
     (ps.ps, ps.EPILOG),
+    (top.top, top.EPILOG),
+    (watch.watch, watch.EPILOG),
+    (tail.tail, tail.EPILOG),
+    (show.show, show.EPILOG),
     (attach.attach, attach.EPILOG),
     (send.send, send.EPILOG),
+    (pause.pause, pause.EPILOG),
+    (resume.resume, resume.EPILOG),
+    (limit.limit, limit.EPILOG),
+    (dead_letters.dead_letters, dead_letters.EPILOG),
     (stop.stop, stop.EPILOG),
     (gc.gc, gc.EPILOG),
     (approvals.approvals, approvals.EPILOG),
@@ -132,7 +148,7 @@ def advised(sentence: str) -> str:
     sentence = sentence.replace(": Value error, ", ": ")  # pydantic's words, which Typer repeats
     if not sentence.startswith("No such command") or "Did you mean" in sentence:
         return sentence
-    return f"{sentence} There are {', '.join(command.__name__ for command, _ in COMMANDS)}."
+    return f"{sentence} There are {', '.join(command.__name__.replace('_', '-') for command, _ in COMMANDS)}."
 
 
 def build() -> typer.Typer:
