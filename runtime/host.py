@@ -216,7 +216,7 @@ class AgentHost:
         return AgentStatus(
             agent=self._seat.name,
             incarnation=self._seat.incarnation,
-            phase="stopped" if over or (self._end.reason and state.phase is Phase.IDLE) else state.phase,
+            phase="stopped" if over or (self._end.reason and state.phase is Phase.IDLE) else state.phase.value,
             since=self._driver.since,
             run=state.run.id if state.run and not over else None,
             step=state.step,

@@ -16,13 +16,10 @@ from .admissions import Admissions
 from .bench import Facts
 from .commands import ChangeLimit, GrantNoMore
 from .ledger import Short
-from .member import Member
+from .member import PAUSED, Member
 from .permission import permit, without
 
 __all__ = ("Budgets",)
-
-PAUSED = "paused"
-"""The phase that an agent reports while it stays where it is."""
 
 
 class Budgets(Admissions):
@@ -156,7 +153,7 @@ class Budgets(Admissions):
                 self._tell(
                     NoticeType.BUDGET, "asked" if action is Exhaustion.ASK else "paused", asked.agent, reason, facts
                 )
-                self._roster.hold(asked.agent, reason, short.account.path)
+                self._roster.hold(asked.agent, reason, short.account.path, short.unit.value)
                 return Pause(reason)
             case _ as unknown:
                 assert_never(unknown)

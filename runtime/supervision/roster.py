@@ -205,11 +205,18 @@ class Roster(Members):
         return updated
 
     def bury(
-        self, agent: AgentId, incarnation: Incarnation, reason: str, at: float, *, restarts: bool = False
+        self,
+        agent: AgentId,
+        incarnation: Incarnation,
+        reason: str,
+        at: float,
+        *,
+        restarts: bool = False,
+        owner: str = "",
     ) -> Member | None:
         """Note that a life is over, or, of one that is and was to be followed by another, that none follows.
 
-        None if nothing changes.
+        None if nothing changes. `owner` names the opening of the fleet in which that is.
         """
         latest = self._members.get(agent)
         ends = not restarts and is_restarting(latest, incarnation)
@@ -217,7 +224,7 @@ class Roster(Members):
         if member is None:
             return None
         phase = RESTARTING if restarts else DEAD
-        dead = replace(member, dead=reason, restarts=restarts).marked(phase, at, reason)
+        dead = replace(member, dead=reason, restarts=restarts, buried=owner).marked(phase, at, reason)
         self._put(dead)
         return dead
 
@@ -259,13 +266,13 @@ class Roster(Members):
             if (member.paused is None) != (reason is None) or (member.short and reason is not None)
         )
 
-    def hold(self, agent: AgentId, reason: str, account: Path) -> None:
-        """Pause one agent until that account has more.
+    def hold(self, agent: AgentId, reason: str, account: Path, unit: str) -> None:
+        """Pause one agent until that account has more of the unit.
 
         Raises:
             AgentUnknown: There is none of that name.
         """
-        self._update([replace(self.find(agent), paused=reason, short=account)])
+        self._update([replace(self.find(agent), paused=reason, short=account, lacks=unit)])
 
     def release(self, account: Path) -> tuple[Member, ...]:
         """Let go on who is paused until that account has more; gives those."""
