@@ -31,6 +31,7 @@ FleetError                       protocols/errors.py
 """
 
 from ..protocols.errors import FleetError
+from ..protocols.plural import plural
 
 __all__ = (
     "AgentUnknown",
@@ -206,7 +207,9 @@ class QueueFull(RunError):
 
     def __init__(self, *, agent: str, limit: int) -> None:
         """Keep the facts."""
-        super().__init__(f"{agent!r} already has {limit} runs waiting: wait for one to end, then start again.")
+        super().__init__(
+            f"{agent!r} already has {plural(limit, 'run')} waiting: wait for one to end, then start again."
+        )
         self.agent = agent
         self.limit = limit
 
