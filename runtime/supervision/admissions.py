@@ -77,9 +77,9 @@ class Admissions(Bench):
         """
         with self._turn(FormTeams(tuple(teams))):
             for team in teams:
-                check_name(team.name)
+                check_name(team.name, "team")
                 if self._roster.latest(AgentId(team.name)) is not None:
-                    raise NameInvalid(name=team.name, reason="an agent of the fleet has that name")
+                    raise NameInvalid(name=team.name, reason="an agent of the fleet has that name", what="team")
                 path = (*self._ledger.root, team_name(team.name))
                 if team.name not in self._teams:
                     self._check_opened(team.name, self._ledger.open(path, None))

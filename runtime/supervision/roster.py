@@ -23,19 +23,19 @@ NEWCOMER = "idle"
 """The phase of an agent that has not reported yet."""
 
 
-def check_name(name: object) -> None:
-    """Check that an agent may have this name.
+def check_name(name: object, what: str = "agent") -> None:
+    """Check that an agent, or what else is said, may have this name.
 
     Raises:
         NameInvalid: It may not.
     """
     if not isinstance(name, str):
-        raise NameInvalid(name=str(name), reason=f"a name is a text, not {type(name).__name__}")
+        raise NameInvalid(name=str(name), reason=f"a name is a text, not {type(name).__name__}", what=what)
     if name in (SUPERVISOR, USER):
-        raise NameInvalid(name=name, reason="the runtime uses that name itself")
+        raise NameInvalid(name=name, reason="the runtime uses that name itself", what=what)
     if not is_name(name):
         reason = "a name has 1 to 64 letters, digits, hyphens and underscores and begins with a letter or digit"
-        raise NameInvalid(name=name, reason=reason)
+        raise NameInvalid(name=name, reason=reason, what=what)
 
 
 @dataclass(frozen=True, slots=True)

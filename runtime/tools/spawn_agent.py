@@ -104,7 +104,7 @@ def parameters(offers: Mapping[str, KindOffer]) -> Mapping[str, Json]:
         task={"type": "string", "description": "What it shall do. It sees nothing else of your conversation."},
         tokens={
             "type": "integer",
-            "description": f"The most tokens it may spend in its life, from {LEAST_TOKENS}; left out: what its kind may.",
+            "description": f"The most tokens it may spend in its life, from {LEAST_TOKENS}; left out: its kind's.",
         },
     )
 
