@@ -14,7 +14,30 @@ import typer
 
 from ...protocols.errors import FleetError
 from ..termination import end_by_signal
-from . import approvals, approve, attach, demo, doctor, explain, gc, journal, ps, refuse, run, send, simulate, stop
+from . import (
+    approvals,
+    approve,
+    attach,
+    dead_letters,
+    demo,
+    doctor,
+    explain,
+    gc,
+    journal,
+    limit,
+    pause,
+    ps,
+    refuse,
+    resume,
+    run,
+    send,
+    show,
+    simulate,
+    stop,
+    tail,
+    top,
+    watch,
+)
 from .console import complain, print_json
 from .errors import Interrupted, Terminated
 from .status import NAME, Status, status_of
@@ -28,8 +51,16 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (demo.demo, demo.EPILOG),
     (run.run, run.EPILOG),
     (ps.ps, ps.EPILOG),
+    (top.top, top.EPILOG),
+    (watch.watch, watch.EPILOG),
+    (tail.tail, tail.EPILOG),
+    (show.show, show.EPILOG),
     (attach.attach, attach.EPILOG),
     (send.send, send.EPILOG),
+    (pause.pause, pause.EPILOG),
+    (resume.resume, resume.EPILOG),
+    (limit.limit, limit.EPILOG),
+    (dead_letters.dead_letters, dead_letters.EPILOG),
     (stop.stop, stop.EPILOG),
     (gc.gc, gc.EPILOG),
     (approvals.approvals, approvals.EPILOG),
@@ -104,7 +135,7 @@ def advised(sentence: str) -> str:
     sentence = sentence.replace(": Value error, ", ": ")  # pydantic's words, which Typer repeats
     if not sentence.startswith("No such command") or "Did you mean" in sentence:
         return sentence
-    return f"{sentence} There are {', '.join(command.__name__ for command, _ in COMMANDS)}."
+    return f"{sentence} There are {', '.join(command.__name__.replace('_', '-') for command, _ in COMMANDS)}."
 
 
 def build() -> typer.Typer:
