@@ -64,9 +64,16 @@ class LocalLink:
         self._calls.settle(settlement)
 
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
-        """Tell how the agent is."""
+        """Tell how the agent is; what is new is written down before it counts as told.
+
+        Raises:
+            FleetTaken: Another process has gone on with the fleet, and is told by the agent's life there.
+            JournalUnavailable: The fleet is closed.
+        """
         self._supervisor.report(status, notices)
         self._waits.heard(status)
+        with one_owner(self._fleet):
+            await self._supervisor.log.written()
 
     async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
         """Say that a wait for mail begins."""
