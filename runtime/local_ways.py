@@ -13,9 +13,9 @@ from ..protocols.waits import Standing, WaitRefusal, WaitRequest
 from .control import AgentControl
 from .dead_letters import DeadLetterOffice
 from .draining import undrained, undrained_report
-from .errors import ChannelClosed, PeerUnreachable
+from .errors import ChannelClosed, FleetClosed, PeerUnreachable
 from .host import AgentHost
-from .journal_errors import Fenced, FleetTaken, JournalConflict
+from .journal_errors import Fenced, FleetTaken, JournalConflict, JournalUnavailable
 from .lease import is_latest
 from .ports import Clock
 from .supervision.commands import Team
@@ -67,13 +67,14 @@ class LocalLink:
         """Tell how the agent is; what is new is written down before it counts as told.
 
         Raises:
-            FleetTaken: Another process has gone on with the fleet, and is told by the agent's life there.
-            JournalUnavailable: The fleet is closed.
+            FleetClosed: Nothing is written any more. What a record says is told by the agent's next life.
         """
         self._supervisor.report(status, notices)
         self._waits.heard(status)
-        with one_owner(self._fleet):
+        try:
             await self._supervisor.log.written()
+        except (Fenced, JournalConflict, JournalUnavailable) as error:
+            raise FleetClosed(fleet=self._fleet, stage="closed") from error
 
     async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
         """Say that a wait for mail begins."""

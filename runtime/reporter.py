@@ -13,6 +13,7 @@ from dataclasses import replace
 from ..protocols.checkin import AgentStatus
 from ..protocols.errors import FleetError
 from ..protocols.notices import Notice
+from .errors import FleetClosed
 from .ports import Clock, SupervisorLink
 
 __all__ = ("Reporter",)
@@ -70,13 +71,16 @@ class Reporter:
             self._task = asyncio.create_task(self._gather())
 
     async def flush(self) -> None:
-        """Send everything added so far, now."""
+        """Send everything added so far, now; unless the fleet is closed, so that it can never be sent."""
         async with self._turn:
             while self._waiting:
                 batch = tuple(self._waiting)
                 self._under_way = len(batch)
                 try:
                     await self._link.report(self._status(), batch)
+                except FleetClosed as error:
+                    log.info("%d notices of %s are left to its next life: %s", len(batch), batch[0].agent, error)
+                    return
                 except FleetError as error:
                     log.warning("a report waits: %s", error)
                     await self._clock.sleep(PAUSE)
