@@ -54,6 +54,9 @@ VERSION = 1
 KEPT_OUTCOMES = 256
 """Ended runs whose outcome can still be asked for."""
 
+KEPT_UNTOLD = 10_000
+"""Notices that a further life may tell again, the newest: as many as wait while no Supervisor can be reached."""
+
 HEAD = bytes([VERSION])
 
 UNCOUNTED = -1
@@ -210,7 +213,7 @@ class Past:
     def telling(self, notices: tuple[Notice, ...]) -> "Past":
         """The past with more notices that the stream says."""
         numbered = (replace(notice, recorded=self.told + place) for place, notice in enumerate(notices, start=1))
-        return replace(self, told=self.told + len(notices), untold=(*self.untold, *numbered))
+        return replace(self, told=self.told + len(notices), untold=(*self.untold, *numbered)[-KEPT_UNTOLD:])
 
     def without(self, run: RunId) -> "Past":
         """The past with this run no longer in the queue."""
