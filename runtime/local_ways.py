@@ -13,9 +13,9 @@ from ..protocols.waits import Standing, WaitRefusal, WaitRequest
 from .control import AgentControl
 from .dead_letters import DeadLetterOffice
 from .draining import undrained, undrained_report
-from .errors import ChannelClosed, PeerUnreachable
+from .errors import ChannelClosed, FleetClosed, PeerUnreachable
 from .host import AgentHost
-from .journal_errors import Fenced, FleetTaken, JournalConflict
+from .journal_errors import Fenced, FleetTaken, JournalConflict, JournalUnavailable
 from .lease import is_latest
 from .ports import Clock
 from .supervision.commands import Team
@@ -65,9 +65,17 @@ class LocalLink:
         self._calls.settle(settlement)
 
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
-        """Tell how the agent is."""
+        """Tell how the agent is; what is new is written down before it counts as told.
+
+        Raises:
+            FleetClosed: Nothing is written any more. What a record says is told by the agent's next life.
+        """
         self._supervisor.report(status, notices)
         self._waits.heard(status)
+        try:
+            await self._supervisor.log.written()
+        except (Fenced, JournalConflict, JournalUnavailable) as error:
+            raise FleetClosed(fleet=self._fleet, stage="closed") from error
 
     async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
         """Say that a wait for mail begins."""

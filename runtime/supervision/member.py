@@ -39,6 +39,7 @@ class Member:
         paused: Why it has to stay where it is; None while it has not.
         restarts: This life is over, and the next one is about to begin.
         told: The highest number among the notices that this life has told.
+        heard: The highest number in the agent's record (`Notice.recorded`) among the notices that all lives have told.
         team: The team it belongs to; empty: none.
         priced: Each of its presets says what its model costs.
         unbounded: A provider of its may bill any number of tokens more than it is granted.
@@ -65,6 +66,7 @@ class Member:
     paused: str | None = None
     restarts: bool = False
     told: int = 0
+    heard: int = 0
     team: str = ""
     priced: bool = False
     unbounded: bool = False
@@ -118,8 +120,16 @@ class Member:
         return member if self.dead is not None else member.marked(STOPPED, at, reason)
 
     def news(self, notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
-        """Those that this life has not told before; one without a number always is."""
-        return tuple(notice for notice in notices if notice.number == 0 or notice.number > self.told)
+        """Those that this life has not told before, nor an earlier one from the same record.
+
+        One without a number was not told before.
+        """
+        return tuple(
+            notice
+            for notice in notices
+            if (notice.number == 0 or notice.number > self.told)
+            and (notice.recorded == 0 or notice.recorded > self.heard)
+        )
 
     def row(self, account: Account) -> AgentStatus:
         """Its row in the fleet's table."""

@@ -168,6 +168,7 @@ class Roster(Members):
             kind=newcomer.kind or (was.kind if was else ""),
             call=newcomer.call or (was.call if was else ""),
             allowance=newcomer.allowance or (was.allowance if was else None),
+            heard=was.heard if was else 0,
         )
         for reason in tombstones:
             if reason is not None and member.stopped is None:
@@ -198,7 +199,8 @@ class Roster(Members):
         if (member := self.current(status.agent, status.incarnation)) is None:
             return None
         told = max((notice.number for notice in notices), default=0)
-        updated = replace(member, status=status, told=max(member.told, told))
+        recorded = max((notice.recorded for notice in notices), default=0)
+        updated = replace(member, status=status, told=max(member.told, told), heard=max(member.heard, recorded))
         if member.stopped is not None:
             updated = updated.marked(STOPPED, member.status.since, member.stopped)
         self._put(updated)
