@@ -153,7 +153,7 @@ def advised(sentence: str) -> str:
 
 def build() -> typer.Typer:
     """The application."""
-    app = typer.Typer(name=NAME, add_completion=False, pretty_exceptions_enable=False)
+    app = typer.Typer(name=NAME, pretty_exceptions_enable=False)
     app.callback(epilog=f"Example: {NAME} demo")(every_command)
     for command, epilog in COMMANDS:
         app.command(help=flowing(command.__doc__ or ""), epilog=flowing(epilog))(command)

@@ -179,6 +179,15 @@ def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.slow
+def test_a_shell_completes_the_names_of_commands() -> None:
+    words = {"_AMRITA_FLEET_COMPLETE": "complete_bash", "COMP_WORDS": "amrita-fleet res", "COMP_CWORD": "1"}
+    script = "import sys; from amrita_fleet.__main__ import main; sys.argv = ['amrita-fleet']; main()"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), **words}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, ["resume"])
+
+
+@pytest.mark.slow
 def test_help_loads_neither_ray_nor_httpx() -> None:
     script = (
         "import sys; from amrita_fleet.runtime.cli.app import run_command; run_command(['demo', '--help']);"
