@@ -14,6 +14,7 @@ from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .closing import DRAIN_GRACE, Closing, patiently
 from .errors import ArgumentInvalid, FleetClosed, NameInvalid, NamesInvalid
+from .gateway.serving import Dashboard, GatewayHost, Serving, check_address, check_extra
 from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .ports import Journal
@@ -45,6 +46,7 @@ class Fleet(Helm):
     _owned = False
     _teams: tuple[Team, ...] = ()
     _terminable: asyncio.Task[object] | None = None
+    _gateway: tuple[Serving, Dashboard] | None = None
 
     def __init__(  # noqa: PLR0913  what a fleet can be told apart by
         self,
@@ -213,10 +215,56 @@ class Fleet(Helm):
         return Closing(self._made.drain, self._end)
 
     async def _end(self) -> None:
+        if self._gateway is not None:
+            await self._gateway[0].aclose()
         await self._bridges.aclose()
         if self._sender is not None:
             await self._sender.aclose()
         await self._made.close()
+
+    async def serve_dashboard(self, *, host: str = "127.0.0.1", port: int = 0) -> Dashboard:
+        """Serve the fleet over HTTP, as a JSON API and a stream of events, until it is closed.
+
+        On Ray, in an actor of its own on this process's node; of a fleet that was joined, or is local, in this process.
+        Called again, it gives the one that runs.
+
+        Args:
+            host: The name or address of this machine that it listens on; who can reach it still needs the token.
+            port: 0: any that is free.
+
+        Raises:
+            FleetClosed: The fleet is not open.
+            ArgumentInvalid: The host or the port is none.
+            ExtraMissing: The extra `dashboard` is not installed.
+            SystemUnavailable: The port is taken, the address cannot be used, or there can be no token.
+        """
+        check_address(host, port)
+        check_extra()
+        system = self._system
+        async with self._serving:
+            if self._gateway is None:
+                if isinstance(system, GatewayHost):
+                    self._gateway = await system.open_gateway(host, port)
+                else:
+                    from .gateway.server import open_gateway
+                    from .gateway.source import SystemSource
+
+                    self._gateway = await open_gateway(SystemSource(self, system), host, port)
+            return self._gateway[1]
+
+    async def dashboard_over(self) -> str:
+        """Wait until there is nothing more to show at the dashboard, since the fleet is over, and give why.
+
+        Raises:
+            FleetClosed: None is served.
+        """
+        if self._gateway is None:
+            raise FleetClosed(fleet=self.name, stage=self._stage)
+        return await self._gateway[0].over()
+
+    @cached_property
+    def _serving(self) -> asyncio.Lock:
+        return asyncio.Lock()
 
     async def limit(self, limit: Limits | int | None, *, of: AgentRef | Run | str | None = None) -> None:
         """Limit the fleet, a team, an agent or a run anew, while it runs. What is spent or granted already stays so.

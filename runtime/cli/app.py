@@ -14,7 +14,23 @@ import typer
 
 from ...protocols.errors import FleetError
 from ..termination import end_by_signal
-from . import approvals, approve, attach, demo, doctor, explain, gc, journal, ps, refuse, run, send, simulate, stop
+from . import (
+    approvals,
+    approve,
+    attach,
+    dashboard,
+    demo,
+    doctor,
+    explain,
+    gc,
+    journal,
+    ps,
+    refuse,
+    run,
+    send,
+    simulate,
+    stop,
+)
 from .console import complain, print_json
 from .errors import Interrupted, Terminated
 from .status import NAME, Status, status_of
@@ -29,6 +45,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (run.run, run.EPILOG),
     (ps.ps, ps.EPILOG),
     (attach.attach, attach.EPILOG),
+    (dashboard.dashboard, dashboard.EPILOG),
     (send.send, send.EPILOG),
     (stop.stop, stop.EPILOG),
     (gc.gc, gc.EPILOG),

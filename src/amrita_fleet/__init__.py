@@ -86,6 +86,8 @@ if TYPE_CHECKING:
     from .runtime.errors import Unpicklable as Unpicklable
     from .runtime.fleet import AgentRef as AgentRef
     from .runtime.fleet import Fleet as Fleet
+    from .runtime.gateway.errors import ExtraMissing as ExtraMissing
+    from .runtime.gateway.serving import Dashboard as Dashboard
     from .runtime.hooks import AddNote as AddNote
     from .runtime.hooks import EndRun as EndRun
     from .runtime.hooks import ExtendRounds as ExtendRounds
@@ -166,11 +168,13 @@ __all__ = (
     "ContentRefused",
     "ContextOverflow",
     "Course",
+    "Dashboard",
     "DeadFleet",
     "Deadlines",
     "EndRun",
     "Ending",
     "ExtendRounds",
+    "ExtraMissing",
     "Fleet",
     "FleetClosed",
     "FleetError",
@@ -349,6 +353,8 @@ _HOMES = {
     "runtime.journal_errors": ("FleetTaken", "JournalInvalid", "JournalUnavailable", "RecordInvalid"),
     "runtime.limit_errors": ("LimitTooLarge", "PriceMissing", "TeamUnknown"),
     "runtime.fleet": ("AgentRef", "Fleet"),
+    "runtime.gateway.errors": ("ExtraMissing",),
+    "runtime.gateway.serving": ("Dashboard",),
     "runtime.hooks": (
         "AddNote",
         "EndRun",
