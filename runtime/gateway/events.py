@@ -7,7 +7,7 @@ Source: HTML Living Standard, 9.2 Server-sent events.
 """
 
 import json
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,7 +91,7 @@ class Encoder:
         return known[1]
 
 
-async def stream(feed: Feed, encoder: Encoder, after: int, clock: Clock) -> AsyncIterator[str]:
+async def stream(feed: Feed, encoder: Encoder, after: int, clock: Clock) -> AsyncGenerator[str, None]:
     """All rows as they are, then the notices numbered above `after` and what changes, for as long as the fleet lasts.
 
     Below 0, `after` counts from the end.

@@ -150,7 +150,7 @@ class Guard:
         if body is not None and len(body) > BODY_LIMIT:
             problem = too_large()
         if problem is not None:
-            await problem_response(problem)(scope, receive, with_headers(send, last=True))
+            await problem_response(problem)(scope, receive, with_headers(send))
             return
         await self._app(scope, receive if body is None else replayed(body, receive), with_headers(send))
 
@@ -177,7 +177,7 @@ def knock_of(scope: Scope) -> Knock:
 
 
 async def whole_body(receive: Receive) -> bytes:
-    """A request's body; of one that is too large, only so much that this is seen."""
+    """A request's body; of one that is too large, only so much that this is seen. The server passes over the rest."""
     body = b""
     while len(body) <= BODY_LIMIT:
         message = await receive()
@@ -201,15 +201,14 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def with_headers(send: Send, *, last: bool = False) -> Send:
-    """The way back, with the headers that every answer has; after the `last` one the connection is closed."""
+def with_headers(send: Send) -> Send:
+    """The way back, with the headers that every answer has."""
+    names = {name for name, _ in HEADERS}
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
-            more = (*HEADERS, *(((b"connection", b"close"),) if last else ()))
-            names = {name for name, _ in more}
             kept = [(name, value) for name, value in message.get("headers", []) if name not in names]
-            message = {**message, "headers": [*kept, *more]}
+            message = {**message, "headers": [*kept, *HEADERS]}
         await send(message)
 
     return sent
