@@ -1,4 +1,4 @@
-"""What watching costs: check-ins at the Supervisor while 50 watch the fleet through its gateway, beside while nobody does.
+"""What watching costs: check-ins at the Supervisor while 50 watch through the gateway, beside while nobody does.
 
 On Ray, a Supervisor of 1,000 agents whose rows change five times a second, 200 of them each time, and its gateway, both
 as a fleet has them. One process checks in as the agents do, one at a time and 64 at once; another one has the

@@ -4,6 +4,7 @@ from enum import IntEnum
 
 from ...protocols.errors import FleetError, PresetInvalid
 from ..errors import AgentUnknown, ApprovalUnknown, ArgumentInvalid, NameInvalid, ToolInvalid, Unpicklable
+from ..gateway.errors import RecordingInvalid
 from ..journal_errors import JournalInvalid
 from ..simulator.errors import ScenarioInvalid
 from .errors import InputInvalid, Interrupted, Terminated
@@ -20,6 +21,7 @@ BAD_INPUT = (
     JournalInvalid,
     NameInvalid,
     PresetInvalid,
+    RecordingInvalid,
     ScenarioInvalid,
     ToolInvalid,
     Unpicklable,

@@ -3,12 +3,14 @@
 RunError                             runtime/errors.py
 ├── ExtraMissing (ImportError)       an extra of this package that is not installed
 ├── MessageUnknown (LookupError)     nobody remembers the message
+├── RecordingFixed                   a recording has no levers
+├── RecordingInvalid (ValueError)    a file that is no recording
 └── TooManyWatchers                  more event streams than there may be
 """
 
 from ..errors import RunError
 
-__all__ = ("ExtraMissing", "MessageUnknown", "TooManyWatchers")
+__all__ = ("ExtraMissing", "MessageUnknown", "RecordingFixed", "RecordingInvalid", "TooManyWatchers")
 
 
 class ExtraMissing(RunError, ImportError):
@@ -29,6 +31,27 @@ class MessageUnknown(RunError, LookupError):
         super().__init__(f"{recipient!r} knows of no message {message!r}, or no longer.")
         self.recipient = recipient
         self.message = message
+
+
+class RecordingFixed(RunError):
+    """What is seen of the `fleet` is a recording: nobody can change what has happened."""
+
+    def __init__(self, *, fleet: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"This is a recording of the fleet {fleet!r}: what has happened cannot be changed.")
+        self.fleet = fleet
+
+
+class RecordingInvalid(RunError, ValueError):
+    """The file at `path` is no recording, because of `reason`; in which `line`, from 1; 0: it cannot be read."""
+
+    def __init__(self, *, path: str, line: int, reason: str) -> None:
+        """Keep the facts."""
+        where = f"line {line} of {path}" if line else path
+        super().__init__(f"No recording can be read from {where}: {reason}.")
+        self.path = path
+        self.line = line
+        self.reason = reason
 
 
 class TooManyWatchers(RunError):

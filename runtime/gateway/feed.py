@@ -21,7 +21,7 @@ log = logging.getLogger(__name__)
 PACE = 0.25
 """Seconds between two looks at rows and accounts, at least."""
 
-PART = 4
+PART = 9
 """A look that takes long is followed by a pause so many times as long: the Supervisor has others to serve."""
 
 QUIET_PACE = 1.0

@@ -16,7 +16,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from .problem import Problem, problem_response
 
-__all__ = ("BODY_LIMIT", "Door", "Guard", "Knock")
+__all__ = ("BODY_LIMIT", "Door", "Guard", "Knock", "whole_body")
 
 BODY_LIMIT = 128 * 1024
 """Bytes that a request's body may have: a message has at most 64 KiB, which JSON may make longer."""

@@ -22,7 +22,7 @@ from ..errors import (
     RunUnknown,
 )
 from ..limit_errors import LimitTooLarge, PriceMissing
-from .errors import MessageUnknown
+from .errors import MessageUnknown, RecordingFixed
 
 __all__ = ("GUIDE", "Problem", "problem_response", "tell_problems")
 
@@ -31,7 +31,7 @@ GUIDE = "docs/gateway.md"
 
 STATUSES: tuple[tuple[tuple[type[FleetError], ...], HTTPStatus], ...] = (
     ((AgentUnknown, ApprovalUnknown, MessageUnknown, RunUnknown), HTTPStatus.NOT_FOUND),
-    ((ChannelClosed,), HTTPStatus.CONFLICT),
+    ((ChannelClosed, RecordingFixed), HTTPStatus.CONFLICT),
     (
         (AnswerInvalid, ArgumentInvalid, LimitTooLarge, NameInvalid, NumberInvalid, PresetInvalid, PriceMissing),
         HTTPStatus.UNPROCESSABLE_ENTITY,

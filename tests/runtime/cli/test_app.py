@@ -60,7 +60,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         (("send", "lead"), "Missing argument"),
         (
             ("fly",),
-            "No such command 'fly'. There are demo, run, ps, attach, send, stop, gc, approvals, approve, refuse, ",
+            "No such command 'fly'. There are demo, run, ps, attach, dashboard, send, stop, record, replay, gc, ",
         ),
         (("stpo",), "No such command 'stpo'. Did you mean 'stop'?"),
         (("stop", "ana", "--all"), "Name the agents to stop or give --all, not both."),

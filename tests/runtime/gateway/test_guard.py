@@ -4,7 +4,7 @@ from http import HTTPStatus
 
 import pytest
 
-from amrita_fleet.runtime.gateway.guard import BODY_LIMIT, Door, Knock
+from amrita_fleet.runtime.gateway.guard import BODY_LIMIT, Door, Knock, whole_body
 
 TOKEN = "a-token-that-is-long-enough-for-anybody"
 DOOR = Door(TOKEN, "127.0.0.1", 8400)
@@ -142,3 +142,16 @@ def test_a_body_is_refused_by_the_length_it_announces() -> None:
     for length, refused in ((b"", False), (str(BODY_LIMIT).encode(), False), (str(BODY_LIMIT + 1).encode(), True)):
         problem = DOOR.too_large(Knock("POST", "/", length=length))
         assert (problem is not None) is refused
+
+
+@pytest.mark.anyio
+async def test_of_a_body_without_an_end_no_more_is_read_than_shows_that_it_is_too_large() -> None:
+    read = 0
+
+    async def receive() -> dict[str, object]:
+        nonlocal read
+        read += 1
+        assert read < 100, "it reads for ever"
+        return {"type": "http.request", "body": b"x" * 4096, "more_body": True}
+
+    assert BODY_LIMIT < len(await whole_body(receive)) <= BODY_LIMIT + 4096

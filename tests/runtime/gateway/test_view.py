@@ -89,6 +89,15 @@ def test_what_the_fleet_had_forgotten_before_is_a_gap_too() -> None:
     assert ring.read(49, 10).gap is None
 
 
+def test_a_page_ends_where_numbers_are_missing_and_the_next_one_names_them() -> None:
+    ring = NoticeRing()
+    ring.extend([notice(1), notice(2), notice(7), notice(8)])
+    page = ring.read(0, 10)
+    assert ([each.number for each in page.notices], page.gap) == ([1, 2], None)
+    page = ring.read(page.after, 10)
+    assert ([each.number for each in page.notices], page.gap) == ([7, 8], Gap(3, 6))
+
+
 def test_long_texts_are_forgotten_earlier_but_never_the_newest() -> None:
     ring = NoticeRing(kept=10, characters=100)
     ring.extend([notice(1, "x" * 60), notice(2, "x" * 60), notice(3, "x" * 500)])
