@@ -19,19 +19,27 @@ from . import (
     approve,
     attach,
     dashboard,
+    dead_letters,
     demo,
     doctor,
     explain,
     gc,
     journal,
+    limit,
+    pause,
     ps,
     record,
     refuse,
     replay,
+    resume,
     run,
     send,
+    show,
     simulate,
     stop,
+    tail,
+    top,
+    watch,
 )
 from .console import complain, print_json
 from .errors import Interrupted, Terminated
@@ -46,9 +54,17 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (demo.demo, demo.EPILOG),
     (run.run, run.EPILOG),
     (ps.ps, ps.EPILOG),
+    (top.top, top.EPILOG),
+    (watch.watch, watch.EPILOG),
+    (tail.tail, tail.EPILOG),
+    (show.show, show.EPILOG),
     (attach.attach, attach.EPILOG),
     (dashboard.dashboard, dashboard.EPILOG),
     (send.send, send.EPILOG),
+    (pause.pause, pause.EPILOG),
+    (resume.resume, resume.EPILOG),
+    (limit.limit, limit.EPILOG),
+    (dead_letters.dead_letters, dead_letters.EPILOG),
     (stop.stop, stop.EPILOG),
     (record.record, record.EPILOG),
     (replay.replay, replay.EPILOG),
@@ -125,7 +141,7 @@ def advised(sentence: str) -> str:
     sentence = sentence.replace(": Value error, ", ": ")  # pydantic's words, which Typer repeats
     if not sentence.startswith("No such command") or "Did you mean" in sentence:
         return sentence
-    return f"{sentence} There are {', '.join(command.__name__ for command, _ in COMMANDS)}."
+    return f"{sentence} There are {', '.join(command.__name__.replace('_', '-') for command, _ in COMMANDS)}."
 
 
 def build() -> typer.Typer:

@@ -107,6 +107,7 @@ if TYPE_CHECKING:
     from .runtime.journal_errors import JournalInvalid as JournalInvalid
     from .runtime.journal_errors import JournalUnavailable as JournalUnavailable
     from .runtime.journal_errors import RecordInvalid as RecordInvalid
+    from .runtime.limit_errors import AccountUnknown as AccountUnknown
     from .runtime.limit_errors import LimitTooLarge as LimitTooLarge
     from .runtime.limit_errors import PriceMissing as PriceMissing
     from .runtime.limit_errors import TeamUnknown as TeamUnknown
@@ -146,6 +147,7 @@ if TYPE_CHECKING:
 __all__ = (
     "UPDATE_STEP_TOOL",
     "Account",
+    "AccountUnknown",
     "Adapter",
     "AddNote",
     "Agent",
@@ -351,7 +353,7 @@ _HOMES = {
         "Unpicklable",
     ),
     "runtime.journal_errors": ("FleetTaken", "JournalInvalid", "JournalUnavailable", "RecordInvalid"),
-    "runtime.limit_errors": ("LimitTooLarge", "PriceMissing", "TeamUnknown"),
+    "runtime.limit_errors": ("AccountUnknown", "LimitTooLarge", "PriceMissing", "TeamUnknown"),
     "runtime.fleet": ("AgentRef", "Fleet"),
     "runtime.gateway.errors": ("ExtraMissing",),
     "runtime.gateway.serving": ("Dashboard",),

@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import socket
 import subprocess
 import sys
@@ -60,7 +61,7 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         (("send", "lead"), "Missing argument"),
         (
             ("fly",),
-            "No such command 'fly'. There are demo, run, ps, attach, dashboard, send, stop, record, replay, gc, ",
+            "No such command 'fly'. There are demo, run, ps, top, watch, tail, show, attach, ",
         ),
         (("stpo",), "No such command 'stpo'. Did you mean 'stop'?"),
         (("stop", "ana", "--all"), "Name the agents to stop or give --all, not both."),
@@ -149,16 +150,14 @@ def test_an_error_of_the_tree_ends_a_command_with_its_sentence(error: FleetError
     assert app.ending(error) == (str(error), status)
 
 
-@pytest.mark.parametrize(
-    "command", ["demo", "run", "ps", "send", "stop", "approvals", "approve", "refuse", "journal", "doctor", "simulate"]
-)
+@pytest.mark.parametrize("command", [command.__name__.replace("_", "-") for command, _ in app.COMMANDS])
 def test_every_command_has_help_with_an_example_and_the_exit_statuses(
     command: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert app.run_command([command, "--help"]) == Status.OK
     shown = " ".join(capsys.readouterr().out.split())
-    assert f"Example: amrita-fleet {command}" in shown
-    assert "Exit status: 0" in shown
+    assert re.search(f"Examples?: amrita-fleet {command}", shown)
+    assert re.search(r"Exit status: \d", shown)
 
 
 def test_without_arguments_there_is_help(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,9 +1,6 @@
 """`ps`, `send` and `stop`: a running fleet, from another terminal."""
 
 import json
-import os
-import subprocess
-import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -12,42 +9,15 @@ import pytest
 
 from amrita_fleet.runtime.cli.status import Status
 
+from .owned import owned, typed
+
 pytestmark = pytest.mark.ray
-
-SOURCE = Path(__file__).resolve().parents[3] / "src"
-
-OWNER = """
-import asyncio, sys
-from amrita_fleet import Agent, Fleet
-from amrita_fleet.protocols.providers.scripted import say, scripted
-
-async def own() -> None:
-    async with Fleet("watched", limit=100_000) as fleet:
-        await fleet.spawn(Agent(preset=scripted(say("heard"), say("again"))), ["ana", "bob"])
-        import ray
-        print(ray.get_runtime_context().gcs_address, flush=True)
-        await asyncio.to_thread(sys.stdin.read)
-
-asyncio.run(own())
-"""
 
 
 @pytest.fixture(scope="module")
 def address() -> Iterator[str]:
-    """Where Ray runs with a fleet that another process owns; its agents idle."""
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE)}
-    with subprocess.Popen(
-        [sys.executable, "-c", OWNER], env=environment, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    ) as owner:
-        assert owner.stdout is not None
-        yield owner.stdout.readline().strip()
-        owner.communicate()
-
-
-def typed(*arguments: str, **more: str) -> subprocess.CompletedProcess[str]:
-    environment = {**os.environ, "PYTHONPATH": str(SOURCE), **more}
-    command = [sys.executable, "-m", "amrita_fleet", *arguments]
-    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    with owned() as address:
+        yield address
 
 
 def rows(address: str) -> dict[str, dict[str, Any]]:

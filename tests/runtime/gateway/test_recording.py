@@ -3,6 +3,7 @@
 import asyncio
 import json
 import math
+from dataclasses import asdict
 from pathlib import Path
 
 import httpx
@@ -23,7 +24,7 @@ from amrita_fleet.runtime.errors import NumberInvalid
 from amrita_fleet.runtime.gateway.errors import RecordingInvalid
 from amrita_fleet.runtime.gateway.fold import Folded, fold
 from amrita_fleet.runtime.gateway.recorded import RecordedSource
-from amrita_fleet.runtime.gateway.recording import Recording
+from amrita_fleet.runtime.gateway.recording import Recording, recorded_line
 from amrita_fleet.runtime.gateway.server import Gateway
 
 pytestmark = pytest.mark.anyio
@@ -74,6 +75,11 @@ def test_what_is_written_is_read(tmp_path_factory: pytest.TempPathFactory, notic
     recording = Recording('"fleet" ü', numbered(notices))
     recording.write(path)
     assert Recording.read(path) == recording
+
+
+@given(events)
+def test_a_line_of_it_is_what_watch_prints_as_json(notice: Notice) -> None:
+    assert json.loads(recorded_line(notice)) == json.loads(json.dumps(asdict(notice)))
 
 
 @given(st.lists(events, max_size=20), st.integers(0, 20))
