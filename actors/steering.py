@@ -205,11 +205,12 @@ class Steering:
             return error
         return None
 
-    async def statuses(self) -> tuple[AgentStatus, ...]:
-        """One row for each agent; those that live are asked for what only they know now."""
+    async def statuses(self, *, fresh: bool = True) -> tuple[AgentStatus, ...]:
+        """One row for each agent; if `fresh`, those that live are asked for what only they know now."""
+        if not fresh:
+            return await self._rows([])
         said = await asyncio.gather(*map(self._status, await self._living()))
-        fresh = [status for status in said if status is not None]
-        return await self._rows(fresh)
+        return await self._rows([status for status in said if status is not None])
 
     async def _rows(self, fresh: list[bytes]) -> tuple[AgentStatus, ...]:
         """What the Supervisor knows of all, after it has taken these in."""

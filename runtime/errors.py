@@ -26,6 +26,7 @@ FleetError                       protocols/errors.py
     ├── NumberInvalid (ValueError) a number with which nothing can be done
     ├── Unpicklable (TypeError)  something that cannot go to another process
     ├── SystemUnavailable        Ray could not be started or reached
+    ├── (of gateways)            runtime/gateway/errors.py
     ├── (of journals)            runtime/journal_errors.py
     └── (of streams)             runtime/stream_errors.py
 """

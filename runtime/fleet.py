@@ -15,6 +15,8 @@ from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .closing import DRAIN_GRACE, Closing, patiently
 from .errors import ArgumentInvalid, FleetClosed, NameInvalid, NamesInvalid
+from .gateway.opening import OneGateway
+from .gateway.serving import Dashboard
 from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
 from .journal.choose import check_journal
@@ -217,10 +219,36 @@ class Fleet(Helm):
         return Closing(self._made.drain, self._end)
 
     async def _end(self) -> None:
+        await self._gateway.aclose()
         await self._bridges.aclose()
         if self._sender is not None:
             await self._sender.aclose()
         await self._made.close()
+
+    async def serve_dashboard(self, *, host: str = "127.0.0.1", port: int = 0) -> Dashboard:
+        """Serve the fleet over HTTP until it is closed, as a JSON API and a stream of events; once, if asked again.
+
+        On Ray, in an actor of its own on this process's node; of a fleet that was joined, or is local, in this process.
+
+        Args:
+            host: The name or address of this machine that it listens on; who can reach it still needs the token.
+            port: 0: any that is free.
+
+        Raises:
+            FleetClosed: The fleet is not open.
+            ArgumentInvalid: The host or the port is none.
+            ExtraMissing: The extra `dashboard` is not installed.
+            SystemUnavailable: The port is taken, the address cannot be used, or there can be no token.
+        """
+        return await self._gateway.open(self, self._system, host, port)
+
+    async def dashboard_over(self) -> str:
+        """Wait until the dashboard has nothing more to show, and give why; at once an empty text if none is served."""
+        return await self._gateway.over()
+
+    @cached_property
+    def _gateway(self) -> OneGateway:
+        return OneGateway()
 
     async def limit(self, limit: Limits | int | None, of: AgentRef | Run | str | None = None) -> None:
         """Limit the fleet, a team, an agent or a run anew, while it runs. What is spent or granted already stays so.

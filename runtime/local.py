@@ -346,7 +346,7 @@ class LocalSystem:
         except TimeoutError:
             raise JournalUnavailable(where=f"of {self.fleet}", reason="it does not answer") from None
 
-    async def statuses(self) -> tuple[AgentStatus, ...]:
+    async def statuses(self, *, fresh: bool = True) -> tuple[AgentStatus, ...]:  # noqa: ARG002  asking costs nothing here
         """One row for each agent; hosts are asked for what only they know now."""
         for host in self._hosts.values():
             self._supervisor.report(host.status(), ())

@@ -233,8 +233,11 @@ class System(Protocol):
         """
         ...
 
-    async def statuses(self) -> tuple[AgentStatus, ...]:
-        """One row for each agent, in the order they were admitted."""
+    async def statuses(self, *, fresh: bool = True) -> tuple[AgentStatus, ...]:
+        """One row for each agent, in the order they were admitted.
+
+        `fresh`: each agent is asked for what only it knows now; else what it has reported must do.
+        """
         ...
 
     async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:

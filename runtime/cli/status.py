@@ -5,6 +5,7 @@ from enum import IntEnum
 from ...protocols.errors import FleetError, PresetInvalid
 from ..errors import AgentUnknown, ApprovalUnknown, ArgumentInvalid, NameInvalid, ToolInvalid, Unpicklable
 from ..fleet_file.errors import FleetFileInvalid
+from ..gateway.errors import RecordingInvalid
 from ..journal_errors import JournalInvalid
 from ..simulator.errors import ScenarioInvalid
 from .errors import InputInvalid, Interrupted, Terminated
@@ -22,6 +23,7 @@ BAD_INPUT = (
     JournalInvalid,
     NameInvalid,
     PresetInvalid,
+    RecordingInvalid,
     ScenarioInvalid,
     ToolInvalid,
     Unpicklable,

@@ -88,6 +88,8 @@ if TYPE_CHECKING:
     from .runtime.fleet import Fleet as Fleet
     from .runtime.fleet_file.errors import FleetFileInvalid as FleetFileInvalid
     from .runtime.fleet_file.file import FleetFile as FleetFile
+    from .runtime.gateway.errors import ExtraMissing as ExtraMissing
+    from .runtime.gateway.serving import Dashboard as Dashboard
     from .runtime.hooks import AddNote as AddNote
     from .runtime.hooks import EndRun as EndRun
     from .runtime.hooks import ExtendRounds as ExtendRounds
@@ -170,11 +172,13 @@ __all__ = (
     "ContentRefused",
     "ContextOverflow",
     "Course",
+    "Dashboard",
     "DeadFleet",
     "Deadlines",
     "EndRun",
     "Ending",
     "ExtendRounds",
+    "ExtraMissing",
     "Fleet",
     "FleetClosed",
     "FleetError",
@@ -357,6 +361,8 @@ _HOMES = {
     "runtime.fleet": ("AgentRef", "Fleet"),
     "runtime.fleet_file.errors": ("FleetFileInvalid",),
     "runtime.fleet_file.file": ("FleetFile",),
+    "runtime.gateway.errors": ("ExtraMissing",),
+    "runtime.gateway.serving": ("Dashboard",),
     "runtime.hooks": (
         "AddNote",
         "EndRun",
