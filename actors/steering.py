@@ -27,6 +27,7 @@ from .approvals import RayApprovals
 from .budgets import RayBudgets
 from .channel import RayPost, namespace
 from .control import RayControl
+from .killing import end_process
 from .link import AgentsDesk, RayLink
 from .replaced import RETRY_PAUSE, Replaced
 from .supervisor import SupervisorActor
@@ -204,6 +205,17 @@ class Steering:
         except PeerUnreachable as error:
             return error
         return None
+
+    async def kill(self, agent: AgentId) -> None:
+        """End an agent's process at once, whatever it does; who watches over it finds it dead.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has died.
+            PeerUnreachable: It has no process now, or cannot be found now.
+        """
+        service = await self._ask_supervisor(lambda supervisor: supervisor.service.remote())
+        await end_process(self.post, agent, service=service)
 
     async def statuses(self, *, fresh: bool = True) -> tuple[AgentStatus, ...]:
         """One row for each agent; if `fresh`, those that live are asked for what only they know now."""

@@ -332,6 +332,16 @@ class LocalSystem:
             host.pause(reason)
         await self._written()
 
+    async def kill(self, agent: AgentId) -> None:
+        """End an agent's life at once, as its process would end on Ray.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is being spawned or has died.
+        """
+        self._post.host(agent)
+        await self._lives.kill(agent, "somebody killed it")
+
     async def _written(self) -> None:
         """What was asked of the Supervisor is written; nobody waits for ever to be told so.
 

@@ -233,6 +233,16 @@ class System(Protocol):
         """
         ...
 
+    async def kill(self, agent: AgentId) -> None:
+        """End an agent's process at once, whatever it does; who watches over it finds it dead.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has died.
+            PeerUnreachable: It has no process now, or cannot be found now.
+        """
+        ...
+
     async def statuses(self, *, fresh: bool = True) -> tuple[AgentStatus, ...]:
         """One row for each agent, in the order they were admitted.
 

@@ -128,6 +128,13 @@ async def test_a_call_that_waits_for_a_person_is_answered(allowed: bool) -> None
         assert again.status_code == httpx.codes.NOT_FOUND
 
 
+async def test_an_agents_process_is_ended() -> None:
+    async with house() as at:
+        assert await at.post("/api/agents/bob/kill") == {"agent": "bob", "killed": True}
+        assert (await at.get("/api/agents/bob"))["phase"] == "dead"
+        assert (await at.client.post("/api/agents/bobb/kill")).status_code == httpx.codes.NOT_FOUND
+
+
 async def test_agents_are_stopped_one_by_one_and_all_together() -> None:
     async with house() as at:
         assert await at.post("/api/agents/bob/stop") == {"stopped": ["bob"], "silent": []}
