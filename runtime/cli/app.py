@@ -5,19 +5,21 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from itertools import takewhile
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from ...protocols.errors import FleetError
+from ..fleet_file.errors import FleetFileInvalid
 from ..termination import end_by_signal
 from . import (
     approvals,
     approve,
     attach,
+    check,
     dashboard,
     dead_letters,
     demo,
@@ -41,7 +43,7 @@ from . import (
     top,
     watch,
 )
-from .console import complain, print_json
+from .console import complain, list_problems, print_json
 from .errors import Interrupted, Terminated
 from .status import NAME, Status, status_of
 
@@ -53,6 +55,7 @@ UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (demo.demo, demo.EPILOG),
     (run.run, run.EPILOG),
+    (check.check, check.EPILOG),
     (ps.ps, ps.EPILOG),
     (top.top, top.EPILOG),
     (watch.watch, watch.EPILOG),
@@ -115,10 +118,15 @@ def run_command(arguments: Sequence[str]) -> int:
             logging.getLogger(__name__).debug("the command failed", exc_info=error)
         sentence, status = ending(error)
         known = error if isinstance(error, FleetError) and not isinstance(error, Interrupted | Terminated) else None
-        complain(sentence, f"{NAME} explain {type(known).__name__}" if known else "")
+        see = f"{NAME} explain {type(known).__name__}" if known else ""
+        if isinstance(error, FleetFileInvalid):
+            list_problems(sentence.splitlines(), see)
+        else:
+            complain(sentence, see)
         if "--json" in takewhile(lambda argument: argument != "--", arguments):
             place = known.help if known else ""
-            print_json({"error": " ".join(sentence.split()), "status": status, "help": place})
+            more = {"problems": problems(error)} if isinstance(error, FleetFileInvalid) else {}
+            print_json({"error": " ".join(sentence.split()), "status": status, "help": place, **more})
     return int(status or Status.OK)
 
 
@@ -136,6 +144,11 @@ def ending(error: Exception) -> tuple[str, Status]:
             return f"{what}. This is a bug; please report it with what `{NAME} --debug ...` says.", Status.FAILED
 
 
+def problems(error: FleetFileInvalid) -> list[dict[str, Any]]:
+    """What is wrong with a fleet file, for programs."""
+    return [{"path": error.path, **asdict(problem)} for problem in error.problems]
+
+
 def advised(sentence: str) -> str:
     """What Typer says, with the commands there are where it knows of none that is near."""
     sentence = sentence.replace(": Value error, ", ": ")  # pydantic's words, which Typer repeats
@@ -146,7 +159,7 @@ def advised(sentence: str) -> str:
 
 def build() -> typer.Typer:
     """The application."""
-    app = typer.Typer(name=NAME, add_completion=False, pretty_exceptions_enable=False)
+    app = typer.Typer(name=NAME, pretty_exceptions_enable=False)
     app.callback(epilog=f"Example: {NAME} demo")(every_command)
     for command, epilog in COMMANDS:
         app.command(help=flowing(command.__doc__ or ""), epilog=flowing(epilog))(command)

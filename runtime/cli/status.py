@@ -4,6 +4,7 @@ from enum import IntEnum
 
 from ...protocols.errors import FleetError, PresetInvalid
 from ..errors import AgentUnknown, ApprovalUnknown, ArgumentInvalid, NameInvalid, ToolInvalid, Unpicklable
+from ..fleet_file.errors import FleetFileInvalid
 from ..gateway.errors import RecordingInvalid
 from ..journal_errors import JournalInvalid
 from ..simulator.errors import ScenarioInvalid
@@ -17,6 +18,7 @@ BAD_INPUT = (
     AgentUnknown,
     ApprovalUnknown,
     ArgumentInvalid,
+    FleetFileInvalid,
     InputInvalid,
     JournalInvalid,
     NameInvalid,

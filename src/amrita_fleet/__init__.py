@@ -86,6 +86,8 @@ if TYPE_CHECKING:
     from .runtime.errors import Unpicklable as Unpicklable
     from .runtime.fleet import AgentRef as AgentRef
     from .runtime.fleet import Fleet as Fleet
+    from .runtime.fleet_file.errors import FleetFileInvalid as FleetFileInvalid
+    from .runtime.fleet_file.file import FleetFile as FleetFile
     from .runtime.gateway.errors import ExtraMissing as ExtraMissing
     from .runtime.gateway.serving import Dashboard as Dashboard
     from .runtime.hooks import AddNote as AddNote
@@ -180,6 +182,8 @@ __all__ = (
     "Fleet",
     "FleetClosed",
     "FleetError",
+    "FleetFile",
+    "FleetFileInvalid",
     "FleetTaken",
     "FunctionConfig",
     "HookFailed",
@@ -355,6 +359,8 @@ _HOMES = {
     "runtime.journal_errors": ("FleetTaken", "JournalInvalid", "JournalUnavailable", "RecordInvalid"),
     "runtime.limit_errors": ("AccountUnknown", "LimitTooLarge", "PriceMissing", "TeamUnknown"),
     "runtime.fleet": ("AgentRef", "Fleet"),
+    "runtime.fleet_file.errors": ("FleetFileInvalid",),
+    "runtime.fleet_file.file": ("FleetFile",),
     "runtime.gateway.errors": ("ExtraMissing",),
     "runtime.gateway.serving": ("Dashboard",),
     "runtime.hooks": (
