@@ -166,6 +166,7 @@ async def test_agents_are_stopped_one_by_one_and_all_together() -> None:
         ("POST", "/api/agents/ana/pause", {"why": "?"}, 422, "body.why"),
         ("POST", "/api/limits", {"limit": {"tokns": 5}}, 422, "did you mean 'tokens'"),
         ("POST", "/api/limits", {"limit": {"tokens": 0}}, 422, "at least 1"),
+        ("POST", "/api/limits", {"account": "nobody", "limit": {"tokens": 5}}, 404, "nobody"),
         ("POST", "/api/limits", {"account": "", "limit": None}, 422, "leave the account out"),
         ("GET", "/api/notices?after=x", None, 422, "query.after"),
         ("GET", "/api/notices?limit=0", None, 422, "query.limit"),
