@@ -13,14 +13,20 @@ from amrita_fleet.protocols.providers.scripted import call, say, scripted
 pytestmark = pytest.mark.anyio
 
 
+def first(once: Path) -> bool:
+    """Whether nobody asked this before."""
+    there = once.exists()
+    once.touch()
+    return not there
+
+
 def hanging(once: Path) -> Agent:
     """An agent whose tool never returns the first time; the model is asked anew in each life."""
 
     @tool
     async def hang() -> str:
         """Never return, unless it did not return before."""
-        if not once.exists():
-            once.touch()
+        if first(once):
             await asyncio.Event().wait()
         return "back"
 
