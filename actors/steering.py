@@ -16,7 +16,7 @@ from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from ..runtime.approvals import ApprovalPort
 from ..runtime.budgets import BudgetPort
-from ..runtime.control import Controls
+from ..runtime.control import Controls, Kill
 from ..runtime.draining import Drain
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
@@ -53,6 +53,7 @@ class Steering:
         post: The way to the mailboxes; there once the system is open.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        kill: Ends an agent's process; there once the system is open.
         drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
         budgets: The way to the limits; there once the system is open.
     """
@@ -62,6 +63,7 @@ class Steering:
     post: RayPost
     approvals: ApprovalPort
     control: Controls
+    kill: Kill
     drain: Drain
     _way: Replaced[type[SupervisorActor]] | None = None
 
@@ -73,6 +75,7 @@ class Steering:
         self.approvals = RayApprovals(self.post, self._living)
         self.budgets = RayBudgets(self._ask_supervisor, partial(self._tell_pause, reason=None))
         self.control = partial(RayControl, self.post)
+        self.kill = self._kill
 
     def _let_go(self) -> None:
         """Make no more calls: without a connection, a call on a handle would start a new Ray."""
@@ -206,14 +209,8 @@ class Steering:
             return error
         return None
 
-    async def kill(self, agent: AgentId) -> None:
-        """End an agent's process at once, whatever it does; who watches over it finds it dead.
-
-        Raises:
-            AgentUnknown: There is no such agent.
-            ChannelClosed: It has died.
-            PeerUnreachable: It has no process now, or cannot be found now.
-        """
+    async def _kill(self, agent: AgentId) -> None:
+        """End an agent's process at once; see `Kill`."""
         service = await self._ask_supervisor(lambda supervisor: supervisor.service.remote())
         await end_process(self.post, agent, service=service)
 

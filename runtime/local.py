@@ -18,7 +18,7 @@ from .approvals import ApprovalPort
 from .budgets import BudgetPort
 from .clock import SystemClock
 from .config import adopt_config
-from .control import Controls
+from .control import Controls, Kill
 from .dead_letters import DeadLetterOffice
 from .draining import Drain
 from .errors import FleetClosed
@@ -61,6 +61,7 @@ class LocalSystem:
         fleet: The fleet's name.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        kill: Ends an agent's process; there once the system is open.
         drain: Has all agents go on to their next boundary; there once the system is open.
         budgets: The way to the limits; there once the system is open.
     """
@@ -68,6 +69,7 @@ class LocalSystem:
     approvals: ApprovalPort
     budgets: BudgetPort
     control: Controls
+    kill: Kill
     drain: Drain
 
     def __init__(  # noqa: PLR0913  what a fleet is told once
@@ -148,6 +150,7 @@ class LocalSystem:
             self._stop,
             again=self._log is not None,
         )
+        self.kill = self._lives.end_process
         reach = LocalReach(self._post, self._lives.kill, lambda agent, reason: self.stop((agent,), reason))
         self._watchdog = Watchdog(self._supervisor, reach, self._send_note, clock, self._policy)
         link = LocalLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
@@ -331,16 +334,6 @@ class LocalSystem:
         for host in [self._hosts[name] for name in named if name in self._hosts]:
             host.pause(reason)
         await self._written()
-
-    async def kill(self, agent: AgentId) -> None:
-        """End an agent's life at once, as its process would end on Ray.
-
-        Raises:
-            AgentUnknown: There is no such agent.
-            ChannelClosed: It is being spawned or has died.
-        """
-        self._post.host(agent)
-        await self._lives.kill(agent, "somebody killed it")
 
     async def _written(self) -> None:
         """What was asked of the Supervisor is written; nobody waits for ever to be told so.
