@@ -20,6 +20,7 @@ from .documents import entry
 from .errors import SUSPECTS, InputInvalid
 from .fleet_journal import FleetJournal
 from .follow import Followed, follow
+from .past import past
 from .screen import Screen, open_screen
 from .starting import started
 from .status import NAME, Status
@@ -101,7 +102,7 @@ async def in_fleet(work: Work, before: tuple[str, ...], tally: Tally, screen: Sc
     fleet = crew.fleet(journal)
     async with started(fleet, crew.system, screen):
         screen.say(f"Fleet {fleet.name}" + (f", written down in {journal.where}" if journal.url else ""))
-        after = await past(fleet, tally) if before else 0
+        after = await take_in(fleet, tally) if before else 0
         cut_off = tuple(end for end in tally.ends.values() if end.outcome == DIED)
         await crew.spawn(fleet, before)
         old = await unfinished(fleet, cut_off, tally) if before else ()
@@ -135,14 +136,12 @@ def known_before(work: Work, kept: KeptFleet | None) -> tuple[str, ...]:
     return agents
 
 
-async def past(fleet: Fleet, tally: Tally) -> int:
+async def take_in(fleet: Fleet, tally: Tally) -> int:
     """Take in what happened in earlier processes, which nobody is shown; gives the number of the last notice."""
-    newest = (await anext(fleet.notices(-1))).number
-    async for notice in fleet.notices():
+    told = await past(fleet)
+    for notice in told:
         tally.add(notice)
-        if notice.number >= newest:
-            break
-    return newest
+    return told[-1].number if told else 0
 
 
 async def unfinished(fleet: Fleet, cut_off: Iterable[RunEnd], tally: Tally) -> tuple[Unfinished, ...]:
