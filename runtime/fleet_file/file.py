@@ -11,6 +11,7 @@ from ...protocols.presets import ModelPreset
 from ...protocols.restarts import RestartPolicy
 from ..agent import Agent
 from ..fleet import AgentRef, Fleet
+from ..journal_errors import JournalInvalid
 from ..run import Run
 from ..supervision.policy import WatchPolicy
 from .agents import AgentReader
@@ -161,18 +162,15 @@ class FleetFile:
 
         Raises:
             ArgumentInvalid: The name or the address is none.
-            JournalInvalid: The journal is none.
+            JournalInvalid: The journal is none, or the environment has not the variable that holds it.
         """
-        kept = self.journal or journal
-        if variable := variable_in(kept):
-            kept = os.environ.get(variable)
         return Fleet(
             self.name or name,
             limit=self.limit,
             teams=self.teams,
             system=system,
             address=address,
-            journal=kept,
+            journal=looked_up(self.journal or journal),
             restarts=self.restarts,
             watch=self.watch,
         )
@@ -191,6 +189,20 @@ class FleetFile:
         return tuple(
             [await fleet.start(each.agent, each.task, each.time_limit, limit=each.limit) for each in self.tasks]
         )
+
+
+def looked_up(journal: str | None) -> str | None:
+    """A journal as `Fleet` takes it, by the environment of this process.
+
+    Raises:
+        JournalInvalid: The variable that holds it is not set. The fleet would run, and keep nothing.
+    """
+    variable = variable_in(journal)
+    if not variable:
+        return journal
+    if kept := os.environ.get(variable):
+        return kept
+    raise JournalInvalid(where=str(journal), reason=f"the environment variable {variable} is not set: export it")
 
 
 def seats_of(entries: Entries, agents: Mapping[str, Agent], problems: Problems) -> tuple[Seats, ...]:

@@ -48,6 +48,9 @@ MOST_WATCHERS = 256
 PAGE = 1000
 """Notices in one answer, at most."""
 
+DIGITS = 18
+"""Of the number of a notice, at most."""
+
 EVENT_HEADERS = {"x-accel-buffering": "no"}
 """Asks proxies to pass on what comes."""
 
@@ -268,7 +271,3 @@ def number_of(event: str) -> int:
     if not event.isdecimal() or not event.isascii() or len(event) > DIGITS:
         raise ArgumentInvalid(name="Last-Event-ID", reason=f"it is the number of a notice, not {event[:DIGITS]!r}")
     return int(event)
-
-
-DIGITS = 18
-"""Of the number of a notice, at most."""

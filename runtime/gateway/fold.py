@@ -1,7 +1,7 @@
 """What a fleet's notices say of its agents: their rows, as far as notices tell. Pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from types import MappingProxyType
 
 from ...protocols.amounts import Amount
@@ -12,8 +12,6 @@ from ..step.phases import Phase
 from ..supervision.account import Account
 
 __all__ = ("Folded", "fold")
-
-Rows = Mapping[AgentId, AgentStatus]
 
 OVER = frozenset({DEAD, RESTARTING, STOPPED})
 """Phases that only another life ends."""
@@ -38,13 +36,17 @@ PHASES: Mapping[tuple[NoticeType, str], str] = {
 """The phase that an agent is in after such a notice of its."""
 
 
+@dataclass(frozen=True, slots=True)
 class Folded:
-    """A fleet as its notices tell of it."""
+    """A fleet as its notices tell of it.
 
-    def __init__(self, fleet: str, rows: Rows = MappingProxyType({})) -> None:
-        """Begin with these rows."""
-        self.fleet = fleet
-        self.rows = rows
+    Attributes:
+        fleet: Its name.
+        rows: Its agents.
+    """
+
+    fleet: str
+    rows: Mapping[AgentId, AgentStatus] = MappingProxyType({})
 
     def accounts(self) -> tuple[Account, ...]:
         """What was spent: the fleet's account, and one of each agent. Limits are not in notices."""

@@ -8,7 +8,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, TypeGuard, cast
+from typing import Any, Self, cast
 
 from ...protocols.ids import AgentId, RunId
 from ...protocols.notices import Notice, NoticeType
@@ -128,11 +128,19 @@ def notice_of(path: Path, line: int, found: dict[str, Any]) -> Notice:
     if found["number"] < 1:
         raise RecordingInvalid(path=str(path), line=line, reason="notices are numbered from 1")
     run = None if found["run"] is None else RunId(found["run"])
-    kind, agent = NoticeType(found["type"]), AgentId(found["agent"])
-    what, where = (kind, found["extra_type"], agent, found["text"]), (run, found["step"], found["data"])
-    return Notice(*what, *where, found["number"], float(found["at"]))
+    return Notice(
+        type=NoticeType(found["type"]),
+        extra_type=found["extra_type"],
+        agent=AgentId(found["agent"]),
+        text=found["text"],
+        run=run,
+        step=found["step"],
+        data=found["data"],
+        number=found["number"],
+        at=float(found["at"]),
+    )
 
 
-def is_one_of(value: object, kinds: tuple[type, ...]) -> TypeGuard[object]:
+def is_one_of(value: object, kinds: tuple[type, ...]) -> bool:
     """Whether a value is of one of these types; a truth value is no number."""
     return isinstance(value, kinds) and not isinstance(value, bool)

@@ -3,7 +3,7 @@
 import math
 from collections.abc import Mapping
 from dataclasses import fields, is_dataclass
-from typing import Any, Self, cast
+from typing import Any, cast
 
 from pydantic import BaseModel, ConfigDict, Field
 
@@ -25,6 +25,7 @@ __all__ = (
     "ApprovalsShown",
     "FleetShown",
     "FleetStop",
+    "Killed",
     "LimitGiven",
     "Limited",
     "MessageGiven",
@@ -224,11 +225,6 @@ class Limited(BaseModel):
 
     account: str | None
     limit: Limits | None
-
-    @classmethod
-    def of(cls, given: LimitGiven) -> Self:
-        """What was asked for."""
-        return cls(account=given.account, limit=given.limits)
 
 
 def plain(value: object) -> Any:  # noqa: ANN401  JSON

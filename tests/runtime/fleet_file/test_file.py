@@ -14,6 +14,7 @@ from amrita_fleet import (
     Deadlines,
     Fleet,
     FleetFile,
+    JournalInvalid,
     Limits,
     McpHttp,
     McpStdio,
@@ -222,3 +223,10 @@ async def test_a_journal_that_the_environment_names_is_looked_up_when_the_fleet_
     async with file.fleet(system="local") as fleet:
         await fleet.spawn(Agent(preset=scripted(say("hi"))), ["ana"])
     assert (tmp_path / "kept.sqlite").exists()
+
+
+def test_a_journal_whose_variable_is_not_set_is_not_done_without(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv("WRITTEN_KEY", raising=False)
+    file = read(f"fleet: {{name: kept, journal: {{env: WRITTEN_KEY}}}}\n{WHOLE}")
+    with pytest.raises(JournalInvalid, match="WRITTEN_KEY is not set"):
+        file.fleet(system="local")
