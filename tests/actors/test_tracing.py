@@ -6,7 +6,7 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -30,7 +30,7 @@ class Told(NamedTuple):
 
 
 @contextmanager
-def collector() -> Iterator[tuple[str, list[Told]]]:
+def collector() -> Generator[tuple[str, list[Told]]]:
     """A collector of spans on this machine; gives its address, and what comes."""
     told: list[Told] = []
 
@@ -46,7 +46,7 @@ def collector() -> Iterator[tuple[str, list[Told]]]:
             self.send_response(200)
             self.end_headers()
 
-        def log_message(self, *_: object) -> None:
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002  the base class names it
             pass
 
     server = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
@@ -72,8 +72,10 @@ def test_spans_of_two_processes_are_linked_and_their_logs_say_where_they_come_fr
         assert done.returncode == 0, done.stderr
         files = [path.read_text(errors="replace") for path in Path(folder).rglob("worker-*.err")]
 
+    run, caller = done.stdout.split()
     by_name = {each.span.name: each for each in told if each.span.name != "step"}
     assert by_name["invoke_agent ana"].instance == "traced/ana"
+    assert by_name["invoke_agent ana"].span.parent_span_id.hex() == caller
     assert by_name["invoke_agent bob"].instance == "traced/bob"
     asked = by_name["execute_tool ask_peer"].span
     (read,) = [each.span for each in told if each.span.name == "step" and each.instance == "traced/bob"]
@@ -83,10 +85,5 @@ def test_spans_of_two_processes_are_linked_and_their_logs_say_where_they_come_fr
     lines = [json.loads(line) for text in files for line in text.splitlines() if line.startswith('{"time"')]
     (failed,) = [line for line in lines if "break_down failed" in line["message"]]
     broken = by_name["execute_tool break_down"].span
-    assert (failed["fleet"], failed["agent"], failed["run"], failed["step"]) == (
-        "traced",
-        "ana",
-        done.stdout.strip(),
-        1,
-    )
+    assert (failed["fleet"], failed["agent"], failed["run"], failed["step"]) == ("traced", "ana", run, 1)
     assert (failed["trace_id"], failed["span_id"]) == (broken.trace_id.hex(), broken.span_id.hex())
