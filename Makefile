@@ -7,7 +7,7 @@ endif
 PYTEST := $(PYTHON) -m pytest
 
 .DEFAULT_GOAL := help
-.PHONY: help fmt lint types layers test test-fast test-ray test-all bench check
+.PHONY: help fmt lint types layers test test-fast test-ray test-all schema bench check
 
 help:  ## this list
 	@grep -hE '^[a-z-]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -38,6 +38,10 @@ test-ray:  ## only what needs a cluster
 
 test-all:  ## every test, property tests at length
 	$(PYTEST) -m "" --hypothesis-profile=long -p randomly
+
+schema:  ## write the JSON Schema of fleet files anew
+	PYTHONPATH=src $(PYTHON) -m amrita_fleet.runtime.fleet_file.json_schema > schema.tmp
+	mv schema.tmp runtime/fleet_file/fleet-file.schema.json
 
 bench:  ## print the measurements of benchmarks/
 	@set -e; for script in $(wildcard benchmarks/[a-z]*.py); do echo "== $$script"; $(PYTHON) "$$script"; done

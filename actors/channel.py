@@ -13,6 +13,7 @@ from ..protocols.ids import AgentId, MessageId
 from ..protocols.mail import Receipt
 from ..runtime.errors import ChannelClosed, PeerUnreachable
 from ..runtime.host import AgentHost
+from ..runtime.turning_away import turned_away
 from .errors import translated
 
 __all__ = ("CONTROL", "MAIL", "NAMESPACE", "Find", "Left", "RayPost", "Receiver", "actor_name", "namespace")
@@ -99,10 +100,15 @@ class RayPost:
 
         Raises:
             AgentUnknown: There is no such agent.
-            ChannelClosed: It has died.
+            ChannelClosed: It has died. One that was stopped refuses, dead or not.
             PeerUnreachable: Nobody knows whether the batch arrived, or the agent is not spawned again yet.
         """
-        return await self.ask(recipient, lambda handle: handle.deliver.remote(batch), patient=True)
+        try:
+            return await self.ask(recipient, lambda handle: handle.deliver.remote(batch), patient=True)
+        except ChannelClosed:
+            if self._closed or not (await self._find(recipient)).stopped:
+                raise
+        return await turned_away(recipient, batch, self._left)
 
     async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
         """Ask the recipient's mailbox, or, where it is dead, what is left of it.
@@ -171,8 +177,8 @@ class RayPost:
                 row = await self._find(agent)
                 if row.phase != DEAD:
                     raise PeerUnreachable(agent=agent, reason="it has no process now") from None
-                if patient and row.awaits_spawn:
+                if patient and row.awaits_spawn and not row.stopped:
                     raise PeerUnreachable(agent=agent, reason=NOT_YET) from None
-                raise ChannelClosed(agent=agent, reason=f"it died: {row.note.rstrip('.')}") from None
+                raise ChannelClosed(agent=agent, reason=row.absence) from None
             self.keep(agent, found)
         return self._handles[agent]

@@ -8,6 +8,8 @@ import logging
 import os
 import secrets
 import socket
+import sys
+import sysconfig
 from concurrent.futures import Future
 from contextlib import suppress
 from functools import cache, partial
@@ -18,6 +20,7 @@ from typing import cast
 import ray
 from ray._private import services
 from ray.exceptions import RayError
+from ray.job_config import JobConfig
 
 from ..runtime.errors import ArgumentInvalid, SystemUnavailable
 
@@ -145,7 +148,8 @@ def connect(address: str) -> None:
     Raises:
         SystemUnavailable: It cannot be.
     """
-    init = partial(ray.init, address, log_to_driver=False, logging_level=logging.ERROR)
+    job = JobConfig(_py_driver_sys_path=own_folders()[::-1])  # a worker puts each before those it has
+    init = partial(ray.init, address, log_to_driver=False, logging_level=logging.ERROR, job_config=job)
     try:
         if address == LOCAL:
             ensure_token()
@@ -159,6 +163,17 @@ def connect(address: str) -> None:
     except (RayError, OSError, RuntimeError, ValueError) as error:
         ray.shutdown()  # what was started of it
         raise SystemUnavailable(system="ray", reason=failure(address, error)) from error
+
+
+def own_folders() -> list[str]:
+    """Folders in which this process looks for modules, besides those of its installation: its workers look there too.
+
+    Of itself Ray tells them only the folder of the program and the current one, so a tool whose module lies beside a
+    fleet file, or in a folder that a program added to `sys.path`, would be found here and not there.
+    """
+    installed = {Path(sysconfig.get_path(kind)).resolve() for kind in ("stdlib", "platstdlib", "purelib", "platlib")}
+    folders = [Path(folder).resolve() for folder in sys.path if folder and Path(folder).is_dir()]
+    return [str(folder) for folder in folders if not any(folder.is_relative_to(each) for each in installed)]
 
 
 def failure(address: str, error: Exception) -> str:

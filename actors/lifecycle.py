@@ -20,6 +20,7 @@ from .agent import AgentActor
 from .channel import CONTROL, MAIL, actor_name, namespace
 from .description import Pieces
 from .errors import death, translate, translated
+from .gateway import GatewayActor
 from .journal import JOURNAL, READ, JournalActor, JournalPlace
 from .killing import kill
 from .lifetimes import here, lifetime
@@ -78,7 +79,7 @@ Supervisors = cast(
 Lasting: TypeAlias = type[JournalActor] | type[SupervisorActor]
 """Handles of those that a fleet has one of, and that may be made anew."""
 
-Actor: TypeAlias = Lasting | type[AgentActor] | type[ToolServersActor]
+Actor: TypeAlias = Lasting | type[AgentActor] | type[GatewayActor] | type[ToolServersActor]
 """A handle: to a type checker the class, so that `handle.method.remote(...)` is typed."""
 
 

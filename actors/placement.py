@@ -6,6 +6,7 @@ from typing import Any, TypedDict
 
 from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
+from ..protocols.plural import are
 from ..runtime.errors import SystemUnavailable
 
 __all__ = ("SLOT", "Node", "Place", "cores", "places", "slots")
@@ -42,7 +43,7 @@ def places(nodes: Iterable[Node], count: int, taken: int = 0) -> Iterator[Place]
     offered = slots(living)
     if offered:
         if offered - taken < count:
-            held = f", of which {taken} are taken" if taken else ""
+            held = f", of which {taken} {are(taken)} taken" if taken else ""
             need = "1 agent needs one" if count == 1 else f"{count} agents need one each"
             reason = f"its nodes offer {offered:g} {SLOT} together{held}, and {need}."
             raise SystemUnavailable(system="ray", reason=reason)

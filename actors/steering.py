@@ -16,7 +16,7 @@ from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from ..runtime.approvals import ApprovalPort
 from ..runtime.budgets import BudgetPort
-from ..runtime.control import Controls
+from ..runtime.control import Controls, Kill
 from ..runtime.draining import Drain
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
@@ -28,6 +28,7 @@ from .approvals import RayApprovals
 from .budgets import RayBudgets
 from .channel import RayPost, namespace
 from .control import RayControl
+from .killing import end_process
 from .link import AgentsDesk, RayLink
 from .replaced import RETRY_PAUSE, Replaced
 from .supervisor import SupervisorActor
@@ -53,6 +54,7 @@ class Steering:
         post: The way to the mailboxes; there once the system is open.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        kill: Ends an agent's process; there once the system is open.
         drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
         budgets: The way to the limits; there once the system is open.
     """
@@ -62,6 +64,7 @@ class Steering:
     post: RayPost
     approvals: ApprovalPort
     control: Controls
+    kill: Kill
     drain: Drain
     _way: Replaced[type[SupervisorActor]] | None = None
 
@@ -73,6 +76,7 @@ class Steering:
         self.approvals = RayApprovals(self.post, self._living)
         self.budgets = RayBudgets(self._ask_supervisor, partial(self._tell_pause, reason=None))
         self.control = partial(RayControl, self.post)
+        self.kill = self._kill
 
     def _let_go(self) -> None:
         """Make no more calls: without a connection, a call on a handle would start a new Ray."""
@@ -209,11 +213,17 @@ class Steering:
             return error
         return None
 
-    async def statuses(self) -> tuple[AgentStatus, ...]:
-        """One row for each agent; those that live are asked for what only they know now."""
+    async def _kill(self, agent: AgentId) -> None:
+        """End an agent's process at once; see `Kill`."""
+        service = await self._ask_supervisor(lambda supervisor: supervisor.service.remote())
+        await end_process(self.post, agent, service=service)
+
+    async def statuses(self, *, fresh: bool = True) -> tuple[AgentStatus, ...]:
+        """One row for each agent; if `fresh`, those that live are asked for what only they know now."""
+        if not fresh:
+            return await self._rows([])
         said = await asyncio.gather(*map(self._status, await self._living()))
-        fresh = [status for status in said if status is not None]
-        return await self._rows(fresh)
+        return await self._rows([status for status in said if status is not None])
 
     async def _rows(self, fresh: list[bytes]) -> tuple[AgentStatus, ...]:
         """What the Supervisor knows of all, after it has taken these in."""

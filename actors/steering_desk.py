@@ -110,4 +110,4 @@ class SteeringDesk(AgentsDesk):
     @ray.method(concurrency_group=WATCH)
     async def notices(self, after: int, wait: float) -> bytes:
         """Notices numbered above `after`, from the end if below 0; parks up to `wait` seconds while there are none."""
-        return encode(await next_notices(self._supervisor.feed, after, wait))
+        return encode(await next_notices(self._supervisor.feed, after, wait, self._written))

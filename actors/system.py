@@ -18,6 +18,7 @@ from ..protocols.limits import Limits
 from ..protocols.outcome import Ending, Outcome
 from ..protocols.restarts import RestartPolicy
 from ..runtime.errors import ChannelClosed, FleetClosed, NameTaken, SystemUnavailable
+from ..runtime.gateway.serving import Dashboard
 from ..runtime.host import Seat
 from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.life_end import CLOSED
@@ -31,6 +32,7 @@ from .attached import AttachedSystem
 from .connection import LOCAL, choose, connection
 from .description import unpacked
 from .draining import RayDrain
+from .gateway_host import RayGateway, open_gateway
 from .journal import JOURNAL, JournalActor, JournalPlace, journal_place
 from .keeping import Kept
 from .lifecycle import create_agent, create_journal, create_supervisor, death_of, end_all, kill, ready
@@ -141,6 +143,10 @@ class RaySystem(Spawning):
             finally:
                 self._let_go()
                 await to_thread.run_sync(connection().leave)
+
+    async def open_gateway(self, host: str, port: int) -> tuple[RayGateway, Dashboard]:
+        """Serve the fleet over HTTP from an actor of its own; see `GatewayHost`."""
+        return await open_gateway(self.fleet, host, port)
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run; see `System`.

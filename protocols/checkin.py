@@ -233,7 +233,7 @@ class AgentStatus:
     """One row of the fleet's table.
 
     Attributes:
-        phase: As `Phase` spells it, or `dead`, `stopped`.
+        phase: As `Phase` spells it, or `dead`, `restarting`, `stopped`: a plain text.
         since: Unix seconds when the phase began.
         waiting: Messages in the mailbox.
         sent: Messages sent and accepted.
@@ -246,6 +246,7 @@ class AgentStatus:
         runs: Runs that were accepted and have not ended, in order: the one under way, then those that wait.
         tools: The tools in which it is now; those that wait for a person are none of them.
         kind: What another agent has spawned it as; empty: a person spawned it.
+        stopped: Why it may do nothing more, in whichever life, dead or not; empty: it may. The Supervisor alone knows.
     """
 
     agent: AgentId
@@ -264,16 +265,21 @@ class AgentStatus:
     pid: int = 0
     note: str = ""
 
-    @property
-    def stopped(self) -> str:
-        """Why it may do nothing more, in whichever life; empty: it may, or is dead."""
-        return self.note if self.phase == STOPPED else ""
-
     runs: tuple[RunId, ...] = ()
     limits: Limits | None = None
     spent: Amount = ZERO
     tools: tuple[str, ...] = ()
     kind: str = ""
+    stopped: str = ""
+
+    @property
+    def absence(self) -> str:
+        """Why it has no process now, in words."""
+        if self.stopped:
+            return self.stopped
+        if self.phase != DEAD:
+            return "it has no process now"
+        return NOT_YET if self.awaits_spawn else f"it died: {self.note.rstrip('.')}"
 
     @property
     def awaits_spawn(self) -> bool:

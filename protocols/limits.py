@@ -186,7 +186,13 @@ def limit_of(given: Limits | int | None) -> Limits | None:
     Raises:
         PresetInvalid: It is below 1, or no whole number.
     """
-    return given if given is None or isinstance(given, Limits) else TokenLimit(tokens=given)
+    if given is None or isinstance(given, Limits):
+        return given
+    if type(given) is not int:  # a bool is none
+        units = ", ".join(f"{unit}=..." for unit in Unit)
+        reason = f"A limit must be whole, a number of tokens, or Limits({units}), not {given!r:.100}."
+        raise PresetInvalid(field="limit", reason=reason)
+    return TokenLimit(tokens=given)
 
 
 def plain_limit(given: Limits | int | None) -> Limits | None:

@@ -38,6 +38,8 @@ class Notice:
         number: Place in the fleet's log, from 1 without gaps. On its way there: its place among what the agent's life
             reports, rising from 1, by which one that comes twice counts once; 0 of what nobody sends twice.
         at: Unix seconds.
+        recorded: On its way to the fleet's log: its place among what the agent's record says in all its lives, from 1,
+            by which one that a further life tells again counts once. 0: no record says it, or it is in the log.
     """
 
     type: NoticeType
@@ -49,6 +51,7 @@ class Notice:
     data: Mapping[str, Json] = field(default_factory=dict[str, Json])
     number: int = 0
     at: float = 0.0
+    recorded: int = 0
 
     def get(self, name: str, default: Json = None) -> Json:
         """A field or a fact by name, so that a notice can be read like the mapping it was in older systems."""

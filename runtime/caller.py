@@ -169,7 +169,7 @@ class Caller:
             incarnation=self._incarnation,
             run=run.id,
             step=state.step,
-            phase=state.phase,
+            phase=state.phase.value,
             attempt=self._attempt,
             provider=model.key,
             bound=model.bound(prepared.draft),

@@ -41,6 +41,7 @@ from .step.effects import (
     StartTimer,
     TakeMail,
     WaitForMail,
+    told_once_written,
 )
 from .step.events import (
     DeadlinePassed,
@@ -88,6 +89,7 @@ class Driver:
         self._incarnation = incarnation
         self._ports = ports
         self._events: deque[Event] = deque()
+        self._recorded: deque[Notice] = deque()
         self._new = asyncio.Event()
         self._tasks = OpTasks(self._fail)
         self._bug: BaseException | None = None
@@ -144,11 +146,11 @@ class Driver:
         if self.state.phase is not before:
             self.since, self.until = self._ports.clock.now(), 0.0
         if self._ports.recorder is not None:
-            self._ports.recorder.happened(event, moved)
+            self._recorded.extend(self._ports.recorder.happened(event, moved))
         if self._ports.spans is not None:
             self._ports.spans.happened(event, moved)
         self._stand()
-        for effect in effects:
+        for effect in told_once_written(effects):
             await self._perform(effect)
 
     @property
@@ -205,7 +207,7 @@ class Driver:
                 if ids:
                     ports.consume(ids, self.state.current.id, self.state.step)
             case Notify():
-                self._notify(effect)
+                self._notify(effect, self._recorded.popleft() if self._recorded else None)
             case AskApproval():
                 pass  # the state holds the call, which is where people see it; their answer is fed in
             case Finish(op=op, outcome=outcome):
@@ -291,14 +293,11 @@ class Driver:
         """Mail of those waited for is there; notes of the runtime always count, they may say that nobody will write."""
         return self._ports.inbox.waits(wait.senders) or (bool(wait.senders) and self._ports.inbox.waits((SUPERVISOR,)))
 
-    def _notify(self, effect: Notify) -> None:
+    def _notify(self, effect: Notify, recorded: Notice | None = None) -> None:
+        """Tell the watchers; `recorded`: as the agent's record says it, if it does."""
         if effect.warning:
             log.warning("%s: %s", self.state.agent, effect.text)
-        state, now = self.state, self._ports.clock.now()
-        run = state.run.id if state.run else None
-        kind, event = effect.type, effect.extra_type
-        notice = Notice(kind, event, state.agent, effect.text, run, state.step, effect.data, at=now)
-        self._ports.notify(notice)
+        self._ports.notify(recorded or effect.notice(self.state, self._ports.clock.now()))
 
     async def _before_leave(self, effect: AskLeave, state: AgentState) -> None:
         """What comes before leave is asked for: somebody may have the agent stand, and a hook may extend a limit."""

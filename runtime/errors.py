@@ -26,11 +26,13 @@ FleetError                       protocols/errors.py
     ├── NumberInvalid (ValueError) a number with which nothing can be done
     ├── Unpicklable (TypeError)  something that cannot go to another process
     ├── SystemUnavailable        Ray could not be started or reached
+    ├── (of gateways)            runtime/gateway/errors.py
     ├── (of journals)            runtime/journal_errors.py
     └── (of streams)             runtime/stream_errors.py
 """
 
 from ..protocols.errors import FleetError
+from ..protocols.plural import plural
 
 __all__ = (
     "AgentUnknown",
@@ -95,13 +97,14 @@ class ConfigMissing(RunError, RuntimeError):
 
 
 class NameInvalid(RunError, ValueError):
-    """A name that no agent can have; `name` and `reason`."""
+    """A `name` that no agent can have, or none of `what` is to be named, because of `reason`."""
 
-    def __init__(self, *, name: str, reason: str) -> None:
+    def __init__(self, *, name: str, reason: str, what: str = "agent") -> None:
         """Keep the facts."""
-        super().__init__(f"No agent can be named {name!r}: {reason}.")
+        super().__init__(f"No {what} can be named {name!r}: {reason.rstrip('.')}.")
         self.name = name
         self.reason = reason
+        self.what = what
 
 
 class NameTaken(RunError, ValueError):
@@ -159,7 +162,7 @@ class ChannelClosed(RunError):
 
     def __init__(self, *, agent: str, reason: str) -> None:
         """Keep the facts."""
-        super().__init__(f"The channel of {agent!r} is closed: {reason}.")
+        super().__init__(f"The channel of {agent!r} is closed: {reason.rstrip('.')}.")
         self.agent = agent
         self.reason = reason
 
@@ -171,7 +174,7 @@ class PeerUnreachable(RunError):
 
     def __init__(self, *, agent: str, reason: str) -> None:
         """Keep the facts."""
-        super().__init__(f"{agent!r} cannot be reached now: {reason}.")
+        super().__init__(f"{agent!r} cannot be reached now: {reason.rstrip('.')}.")
         self.agent = agent
         self.reason = reason
 
@@ -206,7 +209,9 @@ class QueueFull(RunError):
 
     def __init__(self, *, agent: str, limit: int) -> None:
         """Keep the facts."""
-        super().__init__(f"{agent!r} already has {limit} runs waiting: wait for one to end, then start again.")
+        super().__init__(
+            f"{agent!r} already has {plural(limit, 'run')} waiting: wait for one to end, then start again."
+        )
         self.agent = agent
         self.limit = limit
 
@@ -216,7 +221,7 @@ class TaskInvalid(RunError, ValueError):
 
     def __init__(self, *, reason: str) -> None:
         """Keep the facts."""
-        super().__init__(f"This run cannot be started: {reason}.")
+        super().__init__(f"This run cannot be started: {reason.rstrip('.')}.")
         self.reason = reason
 
 
@@ -225,7 +230,7 @@ class PlanInvalid(RunError, ValueError):
 
     def __init__(self, *, reason: str) -> None:
         """Keep the facts."""
-        super().__init__(f"The plan refuses this: {reason}.")
+        super().__init__(f"The plan refuses this: {reason.rstrip('.')}.")
         self.reason = reason
 
 
@@ -234,7 +239,7 @@ class ToolInvalid(RunError, TypeError):
 
     def __init__(self, *, tool: str, reason: str) -> None:
         """Keep the facts."""
-        super().__init__(f"{tool!r} cannot be a tool: {reason}.")
+        super().__init__(f"{tool!r} cannot be a tool: {reason.rstrip('.')}.")
         self.tool = tool
         self.reason = reason
 
@@ -268,7 +273,7 @@ class AnswerInvalid(RunError, TypeError):
 
     def __init__(self, *, reason: str) -> None:
         """Keep the facts."""
-        super().__init__(f"This is no answer to an approval: {reason}.")
+        super().__init__(f"This is no answer to an approval: {reason.rstrip('.')}.")
         self.reason = reason
 
 
@@ -277,7 +282,7 @@ class ArgumentInvalid(RunError, TypeError):
 
     def __init__(self, *, name: str, reason: str) -> None:
         """Keep the facts."""
-        super().__init__(f"What was given as {name!r} cannot be used: {reason}.")
+        super().__init__(f"What was given as {name!r} cannot be used: {reason.rstrip('.')}.")
         self.name = name
         self.reason = reason
 
@@ -287,7 +292,7 @@ class NumberInvalid(RunError, ValueError):
 
     def __init__(self, *, name: str, given: str, reason: str) -> None:
         """Keep the facts."""
-        super().__init__(f"{name}={given} cannot be used: {reason}.")
+        super().__init__(f"{name}={given} cannot be used: {reason.rstrip('.')}.")
         self.name = name
         self.given = given
         self.reason = reason
@@ -298,7 +303,7 @@ class ToolServerFailed(RunError):
 
     def __init__(self, *, server: str, reason: str) -> None:
         """Keep the facts."""
-        super().__init__(f"The MCP server {server!r} cannot be used: {reason}.")
+        super().__init__(f"The MCP server {server!r} cannot be used: {reason.rstrip('.')}.")
         self.server = server
         self.reason = reason
 
@@ -308,7 +313,9 @@ class Unpicklable(RunError, TypeError):
 
     def __init__(self, *, path: str, reason: str) -> None:
         """Keep the facts."""
-        super().__init__(f"{path} cannot be sent to another process: {reason}. Make it inside the tool instead.")
+        super().__init__(
+            f"{path} cannot be sent to another process: {reason.rstrip('.')}. Make it inside the tool instead."
+        )
         self.path = path
         self.reason = reason
 

@@ -8,14 +8,18 @@ from pathlib import Path
 from types import TracebackType
 from typing import Literal, NoReturn, Self, cast
 
+from ..protocols.errors import PresetInvalid
 from ..protocols.ids import AgentId
 from ..protocols.limits import Limits, plain_limit
 from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .closing import DRAIN_GRACE, Closing, patiently
 from .errors import ArgumentInvalid, FleetClosed, NameInvalid, NamesInvalid
+from .gateway.opening import OneGateway
+from .gateway.serving import Dashboard
 from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of
+from .journal.choose import check_journal
 from .ports import Journal
 from .run import Run
 from .supervision.commands import Team
@@ -69,19 +73,21 @@ class Fleet(Helm):
             address: Ray's address; None: `RAY_ADDRESS`, or a new local cluster. `auto`: the cluster of this machine.
             journal: Where everything is written that another process needs to go on: a path (SQLite), a
                 `postgresql://` URL, or None. Opened again under the same name with the same journal, the fleet has its
-                accounts, and agents that are spawned under their names go on where they were.
+                accounts, and agents that are spawned under their names go on where they were. Without a name it is a
+                fleet of its own each time: `fleet.name` says under which it can be opened again.
             service: The fleet outlives this process: it runs on a Ray that runs already, `end` ends it, and any process
                 can attach to it. It needs a journal.
             restarts: How often an agent whose process died may be restarted; None: 3 times in 60 seconds.
             watch: What is done about agents that hang, loop or write in circles; None: the defaults.
 
         Raises:
-            ArgumentInvalid: The name, the address, or a policy is none.
+            ArgumentInvalid: The name, the address, the journal, or a policy is none.
             JournalInvalid: The journal is none.
             PresetInvalid: A limit is none.
             SystemUnavailable: There is no such system, or it can be no service.
         """
         check_names(name, address)
+        check_journal(journal)
         if restarts is not None:
             check_kind("restarts", restarts, RestartPolicy)
         if watch is not None:
@@ -213,31 +219,77 @@ class Fleet(Helm):
         return Closing(self._made.drain, self._end)
 
     async def _end(self) -> None:
+        await self._gateway.aclose()
         await self._bridges.aclose()
         if self._sender is not None:
             await self._sender.aclose()
         await self._made.close()
 
-    async def limit(self, limit: Limits | int | None, *, of: AgentRef | Run | str | None = None) -> None:
+    async def serve_dashboard(self, *, host: str = "127.0.0.1", port: int = 0) -> Dashboard:
+        """Serve the fleet over HTTP until it is closed, as a JSON API and a stream of events; once, if asked again.
+
+        On Ray, in an actor of its own on this process's node; of a fleet that was joined, or is local, in this process.
+
+        Args:
+            host: The name or address of this machine that it listens on; who can reach it still needs the token.
+            port: 0: any that is free.
+
+        Raises:
+            FleetClosed: The fleet is not open.
+            ArgumentInvalid: The host or the port is none.
+            ExtraMissing: The extra `dashboard` is not installed.
+            SystemUnavailable: The port is taken, the address cannot be used, or there can be no token.
+        """
+        return await self._gateway.open(self, self._system, host, port)
+
+    async def dashboard_over(self) -> str:
+        """Wait until the dashboard has nothing more to show, and give why; at once an empty text if none is served."""
+        return await self._gateway.over()
+
+    @cached_property
+    def _gateway(self) -> OneGateway:
+        return OneGateway()
+
+    async def kill(self, agent: AgentRef | str) -> None:
+        """End an agent's process at once, whatever it does: the way out where a `stop` is too much, and nothing helps.
+
+        It counts as a death: the agent is restarted as after any other, and goes on from its last record; without a
+        journal, it has lost its run and its memory, or, in this process, stays dead.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has died.
+            PeerUnreachable: It has no process now, or cannot be found now.
+            NameInvalid: Its name is no text.
+        """
+        await self._system.kill(name_of(agent))
+
+    async def limit(self, limit: Limits | int | None, of: AgentRef | Run | str | None = None) -> None:
         """Limit the fleet, a team, an agent or a run anew, while it runs. What is spent or granted already stays so.
+
+        The new limit takes the whole place of the old one: what it does not name is not limited any more, and is done
+        as by default. `dataclasses.replace(account.limit, tokens=...)` keeps the rest.
 
         Who is paused because too little was left goes on. A limit that is raised later is as good as one that was
         higher from the beginning: who has reached it takes runs and mail again.
 
         Args:
-            limit: The new limit; None: no limit of its own.
+            limit: The new limit; a number is one of so many tokens; None: no limit of its own, only those above it.
             of: The name of a team or an agent, the agent, or a run of it that was started with a limit; None: the
                 fleet.
 
         Raises:
             PresetInvalid: The limit is none, or one of a run in seconds.
-            AgentUnknown: There is neither an agent nor a team of that name, or the run is over, has made no model call
-                yet, or has no limit.
+            AccountUnknown: There is neither an agent nor a team of that name, or the run is over, has made no model
+                call yet, or has no limit.
             NameInvalid: The name is none.
             LimitTooLarge: It is carved, and does not fit into what is above it.
             PriceMissing: Dollars are limited, and a preset does not say what its model costs.
             PeerUnreachable: Some that could go on could not be told; the others were. It can be asked for again.
         """
+        if isinstance(limit, str):
+            reason = f"The limit comes first, then whose it is: write limit({of!r:.100}, of={limit!r:.100})."
+            raise PresetInvalid(field="limit", reason=reason)
         await self._system.budgets.limit(account_name(of), plain_limit(limit))
 
     async def grant_no_more(self, *, of: AgentRef | Run | str | None = None) -> None:
@@ -247,7 +299,7 @@ class Fleet(Helm):
             of: As in `limit`.
 
         Raises:
-            AgentUnknown: As in `limit`.
+            AccountUnknown: As in `limit`.
             NameInvalid: The name is none.
             PeerUnreachable: Some could not be told; the others were. It can be asked for again.
         """
@@ -339,5 +391,5 @@ def teams_of(given: object) -> tuple[Team, ...]:
     check_kind("teams", given, Mapping)
     teams = cast("Mapping[str, Limits | int | None]", given)
     for name in teams:
-        check_name(name)
+        check_name(name, "team")
     return tuple(Team(name, plain_limit(limit)) for name, limit in teams.items())

@@ -279,6 +279,8 @@ class Helm:
     def notices(self, after: int = 0) -> AsyncIterator[Notice]:
         """All notices numbered above `after`, for ever; below 0, it counts from the end.
 
+        With a journal those of the fleet's earlier lives come first: a loop that ends at an event must look at its run.
+
         Raises:
             NumberInvalid: `after` is no whole number.
         """

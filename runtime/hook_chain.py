@@ -11,6 +11,7 @@ from typing import TypeAlias, cast
 
 from ..protocols.messages import Json
 from ..protocols.notices import NoticeType
+from ..protocols.plural import plural
 from .errors import HookFailed
 from .hooks import (
     AddNote,
@@ -194,7 +195,7 @@ class HookChain:
                 raise self._failed(hook, name, sentence(error), error) from error
             case Late() as late:
                 end = late if iscoroutinefunction(method) else Late.LEFT  # a thread cannot be stopped
-                raise self._failed(hook, name, f"it took longer than {self._patience:g} seconds and {end}")
+                raise self._failed(hook, name, f"it took longer than {plural(self._patience, 'second')} and {end}")
 
     async def _answer(self, method: Callable[[HookPoint], Answer[Decision]], point: HookPoint) -> Decision | None:
         if iscoroutinefunction(method):

@@ -93,7 +93,7 @@ class AgentHost:
         self._runs = RunQueue(seat.name, seat.incarnation)
         self._inbox = Inbox(seat.name, agent.config.mail, clock, self._mail_came)
         self._log = LifeLog.of(around.log, seat.name, seat.incarnation, self._inbox, clock)
-        self._reporter = Reporter(around.link, clock, self.status)
+        self._reporter = Reporter(around.link, clock, self.status, self._log.recorder.heard if self._log else None)
         self._sender = Sender(seat.name, seat.incarnation, around.post, clock, agent.config.mail.send_timeout)
         self._channel = AgentChannel(seat, self._sender, around.post, around.link, self.tell)
         self._questions = Questions(self._channel)
@@ -180,6 +180,7 @@ class AgentHost:
             return
         past = await self._log.open(self._agent.rules)
         self._driver.state = past.state
+        self._reporter.add(*past.untold)
         self._runs.restore(past.queue, past.outcomes, past.state.run.id if past.state.run else None)
         if self._log.recorder.lived:
             self._driver.feed(past.revived(self._clock.now()))
@@ -211,7 +212,7 @@ class AgentHost:
         return AgentStatus(
             agent=self._seat.name,
             incarnation=self._seat.incarnation,
-            phase="stopped" if over or (self._end.reason and state.phase is Phase.IDLE) else state.phase,
+            phase="stopped" if over or (self._end.reason and state.phase is Phase.IDLE) else state.phase.value,
             since=self._driver.since,
             run=state.run.id if state.run and not over else None,
             step=state.step,

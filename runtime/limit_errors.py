@@ -1,16 +1,35 @@
 """What is wrong with a limit, or with whom it is to hold for.
 
 RunError                             runtime/errors.py
+├── AgentUnknown
+│   └── AccountUnknown               nobody of that name has a limit to change
 ├── LimitTooLarge (ValueError)       a carved limit that does not fit into what stands above it
 ├── PriceMissing (ValueError)        money is limited, and nobody says what a model costs
 └── TeamUnknown (LookupError)
 """
 
-from .errors import RunError
+from .errors import AgentUnknown, RunError
 
-__all__ = ("LimitTooLarge", "PriceMissing", "TeamUnknown")
+__all__ = ("AccountUnknown", "LimitTooLarge", "PriceMissing", "TeamUnknown")
 
 SAY = "write ModelPreset(price=Price(prompt=..., output=..., as_of='...')), in dollars for a million tokens"
+
+
+class AccountUnknown(AgentUnknown):
+    """Neither a team nor an agent nor a run that has a limit to change is called by this `name`; `near` are like it."""
+
+    def __init__(self, *, name: str, near: tuple[str, ...] = ()) -> None:
+        """Keep the facts."""
+        super().__init__(name=name, near=near)
+        hint = f" Did you mean {', '.join(near)}?" if near else ""
+        says = f"The fleet has neither a team nor an agent named {name!r}.{hint}"
+        if "." in name:  # which only the ids of runs have
+            agent = name.partition(".")[0]
+            says = (
+                f"The run {name!r} has no limit of its own to change: it was started without limit=..., has made no "
+                f"model call yet, or is over. Limit its agent instead, of={agent!r}."
+            )
+        self.args = (says,)
 
 
 class LimitTooLarge(RunError, ValueError):

@@ -18,7 +18,7 @@ from .approvals import ApprovalPort
 from .budgets import BudgetPort
 from .clock import SystemClock
 from .config import adopt_config
-from .control import Controls
+from .control import Controls, Kill
 from .dead_letters import DeadLetterOffice
 from .draining import Drain
 from .errors import FleetClosed
@@ -63,6 +63,7 @@ class LocalSystem:
         fleet: The fleet's name.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        kill: Ends an agent's process; there once the system is open.
         drain: Has all agents go on to their next boundary; there once the system is open.
         budgets: The way to the limits; there once the system is open.
     """
@@ -70,6 +71,7 @@ class LocalSystem:
     approvals: ApprovalPort
     budgets: BudgetPort
     control: Controls
+    kill: Kill
     drain: Drain
 
     def __init__(  # noqa: PLR0913  what a fleet is told once
@@ -154,16 +156,19 @@ class LocalSystem:
             self._stop,
             again=self._log is not None,
         )
+        self.kill = self._lives.end_process
         reach = LocalReach(self._post, self._lives.kill, lambda agent, reason: self.stop((agent,), reason))
         self._watchdog = Watchdog(self._supervisor, reach, self._send_note, clock, self._policy)
         link = LocalLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
         self._children = LocalChildren(
             self.fleet, self._supervisor, self._post, self._hosts, self._lives, self._office.close
         )
-        self._around = Surroundings(
-            link, self._post, clock, self._log, children=self._children, fleet=self.fleet, tracer=self._tracer
-        )
+        self._around = self._surroundings(link)
         self._watching = watch_over(self._watchdog)
+
+    def _surroundings(self, link: LocalLink) -> Surroundings:
+        post, clock, log, children = self._post, self._clock, self._log, self._children
+        return Surroundings(link, post, clock, log, children=children, fleet=self.fleet, tracer=self._tracer)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)
@@ -356,7 +361,7 @@ class LocalSystem:
         except TimeoutError:
             raise JournalUnavailable(where=f"of {self.fleet}", reason="it does not answer") from None
 
-    async def statuses(self) -> tuple[AgentStatus, ...]:
+    async def statuses(self, *, fresh: bool = True) -> tuple[AgentStatus, ...]:  # noqa: ARG002  asking costs nothing here
         """One row for each agent; hosts are asked for what only they know now."""
         for host in self._hosts.values():
             self._supervisor.report(host.status(), ())

@@ -4,7 +4,7 @@ from collections.abc import Awaitable, Callable, Generator
 from contextlib import contextmanager
 
 from ..protocols.approval import Approval, agent_of
-from ..protocols.checkin import NOT_YET, AgentStatus, CheckIn, Directive, Settlement, Stop
+from ..protocols.checkin import DEAD, NOT_YET, AgentStatus, CheckIn, Directive, Settlement, Stop
 from ..protocols.ids import AgentId, Incarnation, MessageId
 from ..protocols.limits import Limits
 from ..protocols.mail import Receipt
@@ -13,14 +13,15 @@ from ..protocols.waits import Standing, WaitRefusal, WaitRequest
 from .control import AgentControl
 from .dead_letters import DeadLetterOffice
 from .draining import undrained, undrained_report
-from .errors import ChannelClosed, PeerUnreachable
+from .errors import ChannelClosed, FleetClosed, PeerUnreachable
 from .host import AgentHost
-from .journal_errors import Fenced, FleetTaken, JournalConflict
+from .journal_errors import Fenced, FleetTaken, JournalConflict, JournalUnavailable
 from .lease import is_latest
 from .ports import Clock
 from .supervision.commands import Team
 from .supervision.supervisor import Supervisor
 from .supervision.wait_desk import WaitDesk
+from .turning_away import turned_away
 from .watchdog import Watchdog
 
 __all__ = ("LocalAgents", "LocalApprovals", "LocalBudgets", "LocalDrain", "LocalLink", "LocalPost", "one_owner")
@@ -64,9 +65,17 @@ class LocalLink:
         self._calls.settle(settlement)
 
     async def report(self, status: AgentStatus, notices: tuple[Notice, ...]) -> None:
-        """Tell how the agent is."""
+        """Tell how the agent is; what is new is written down before it counts as told.
+
+        Raises:
+            FleetClosed: Nothing is written any more. What a record says is told by the agent's next life.
+        """
         self._supervisor.report(status, notices)
         self._waits.heard(status)
+        try:
+            await self._supervisor.log.written()
+        except (Fenced, JournalConflict, JournalUnavailable) as error:
+            raise FleetClosed(fleet=self._fleet, stage="closed") from error
 
     async def wait(self, asked: WaitRequest) -> WaitRefusal | None:
         """Say that a wait for mail begins."""
@@ -102,13 +111,17 @@ class LocalPost:
 
         Raises:
             AgentUnknown: There is no such agent.
-            ChannelClosed: It has died.
+            ChannelClosed: It has died. One that was stopped refuses, dead or not.
             PeerUnreachable: It is being spawned, gives way to another life, or is not spawned again yet.
         """
         if recipient in self.coming:
             raise PeerUnreachable(agent=recipient, reason="it is being spawned")
-        if recipient not in self._hosts and self._supervisor.find(recipient).awaits_spawn:
-            raise PeerUnreachable(agent=recipient, reason=NOT_YET)
+        if recipient not in self._hosts:
+            row = self._supervisor.find(recipient)
+            if row.stopped:
+                return await turned_away(recipient, batch, self.office.receipt)
+            if row.awaits_spawn:
+                raise PeerUnreachable(agent=recipient, reason=NOT_YET)
         return await self.host(recipient).deliver(batch)
 
     async def receipt(self, recipient: AgentId, message: MessageId) -> Receipt | None:
@@ -126,12 +139,12 @@ class LocalPost:
 
         Raises:
             AgentUnknown: There is no such agent.
-            ChannelClosed: It is being spawned or has died.
+            ChannelClosed: It is being spawned, was stopped, or has died.
         """
         host = self._hosts.get(agent)
         if host is None:
-            self._supervisor.find(agent)
-            raise ChannelClosed(agent=agent, reason="it does not live")
+            row = self._supervisor.find(agent)
+            raise ChannelClosed(agent=agent, reason="it is being spawned" if row.phase != DEAD else row.absence)
         return host
 
     def control(self, agent: AgentId) -> AgentControl:

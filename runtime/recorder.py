@@ -5,6 +5,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from ..protocols.ids import AgentId, Incarnation, MessageId
+from ..protocols.notices import Notice
 from .journal.stream_writer import StreamWriter
 from .journal_errors import Fenced
 from .ports import Clock
@@ -41,6 +42,7 @@ class Recorder:
         self._clock = clock
         self._unwritten = unwritten
         self._events: list[Event] = []
+        self._told = 0
         self._turn = asyncio.Lock()
 
     async def open(self, agent: AgentId, rules: Rules) -> Past:
@@ -66,10 +68,19 @@ class Recorder:
         """That this life, says the Supervisor, is over."""
         return Fenced(stream=self._writer.stream, incarnation=incarnation, newest=incarnation + 1)
 
-    def happened(self, event: Event, moved: Moved) -> None:
-        """Take one event, and what it led to."""
+    def happened(self, event: Event, moved: Moved) -> tuple[Notice, ...]:
+        """Take one event, and what it led to; gives what is to be told of it once it is written, numbered."""
+        before = self.past.told
+        if not self._events:
+            self._told = before
         self.past = self.past.moved(event, moved, self._clock.now())
         self._events.append(event)
+        return self.past.untold[len(self.past.untold) + before - self.past.told :]
+
+    def heard(self, number: int) -> None:
+        """The Supervisor has the notices up to this one: no life has to tell them again."""
+        untold = tuple(notice for notice in self.past.untold if notice.recorded > number)
+        self.past = replace(self.past, untold=untold)
 
     async def commit(self) -> None:
         """Write what has happened; waits while the journal cannot be reached.
@@ -97,7 +108,7 @@ class Recorder:
 
     async def _write(self, more: tuple[AgentRecord, ...]) -> None:
         """Write what there is now: while that is being written, more may happen, which is not a part of it."""
-        events, self._events = tuple(self._events), []
+        events, self._events, told = tuple(self._events), [], self._told
         for record in more:
             self.past = self.past.after(record)
         if due := self.past.state.step - self._snapshot >= SNAPSHOT_STEPS:
@@ -105,7 +116,7 @@ class Recorder:
             lost = tuple(one for one in self.past.lost if self._unwritten(one.message))
             self.past = replace(self.past, taken=taken, lost=lost)
         past = self.past
-        records = (*((Happened(events, self._clock.now()),) if events else ()), *more)
+        records = (*((Happened(events, self._clock.now(), told),) if events else ()), *more)
         if records:
             await self._writer.append(*map(encode_record, records))
         if due:

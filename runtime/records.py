@@ -15,13 +15,14 @@ from ..protocols.codec import decode, encode
 from ..protocols.errors import DecodeError, FleetError, VersionMismatch
 from ..protocols.ids import AgentId, MessageId, RunId
 from ..protocols.mail import Refusal
+from ..protocols.notices import Notice
 from ..protocols.outcome import Ending, Outcome
 from .journal_errors import RecordInvalid
 from .ports import Record
 from .step.advance import advance
 from .step.compaction import Measured
 from .step.correspondence import Chain
-from .step.effects import Commit, Finish, Moved
+from .step.effects import Commit, Finish, Moved, Notify
 from .step.events import Asked, Event, Revived
 from .step.phases import Doing, Op, Waiting
 from .step.rules import Rules
@@ -53,7 +54,13 @@ VERSION = 1
 KEPT_OUTCOMES = 256
 """Ended runs whose outcome can still be asked for."""
 
+KEPT_UNTOLD = 10_000
+"""Notices that a further life may tell again, the newest: as many as wait while no Supervisor can be reached."""
+
 HEAD = bytes([VERSION])
+
+UNCOUNTED = -1
+"""In place of a number of notices, in a record of a program that did not count them."""
 
 
 class Taken(NamedTuple):
@@ -73,10 +80,16 @@ class Lost(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Happened:
-    """Events since the last record, in order; `at` in Unix seconds, when they were recorded."""
+    """Events since the last record, in order.
+
+    Attributes:
+        at: Unix seconds when they were recorded.
+        told: How many notices all records before this one say.
+    """
 
     events: tuple[Event, ...]
     at: float = 0.0
+    told: int = UNCOUNTED
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,6 +133,8 @@ class Snapshot:
     began: float = 0.0
     waits: float = 0.0
     chains: tuple[Chain, ...] = ()
+    told: int = 0
+    untold: tuple[Notice, ...] = ()
 
 
 AgentRecord: TypeAlias = Happened | Queued | Dropped | Unread | Snapshot
@@ -138,6 +153,8 @@ class Past:
         lost: Dead letters, oldest first; the same holds of them.
         began: Unix seconds when the run began, 0: no run has.
         waits: Unix seconds when the agent began to wait for mail, 0: it never has.
+        told: How many notices the stream says: those of each event that is written before anything follows from it.
+        untold: Those of them that the Supervisor may not know, oldest first; each has its number in `recorded`.
     """
 
     state: AgentState
@@ -147,6 +164,8 @@ class Past:
     lost: tuple[Lost, ...] = ()
     began: float = 0.0
     waits: float = 0.0
+    told: int = 0
+    untold: tuple[Notice, ...] = ()
 
     def revived(self, now: float) -> Revived:
         """The event with which the next life begins; `now` in Unix seconds."""
@@ -159,11 +178,11 @@ class Past:
             InvalidMove: The record's events cannot have happened to this agent.
         """
         match record:
-            case Happened(events=events, at=at):
-                past = self
+            case Happened(events=events, at=at, told=told):
+                past = replace(self, told=told)
                 for event in events:
                     past = past.moved(event, advance(past.state, event), at)
-                return past
+                return past if told != UNCOUNTED else replace(past, told=self.told, untold=self.untold)
             case Queued(asked=asked):
                 return replace(self, queue=(*self.queue, asked))
             case Dropped(run=run, reason=reason):
@@ -181,6 +200,8 @@ class Past:
             past = replace(past.without(state.run.id), began=at)
         if isinstance(state.doing, Waiting) and not isinstance(before.doing, Waiting):
             past = replace(past, waits=at)
+        if any(isinstance(effect, Commit) for effect in effects):
+            past = past.telling(tuple(each.notice(state, at) for each in effects if isinstance(each, Notify)))
         for effect in effects:
             if isinstance(effect, Commit) and effect.consumed:
                 taken = (Taken(message, state.current.id, state.step) for message in effect.consumed)
@@ -188,6 +209,11 @@ class Past:
             elif isinstance(effect, Finish) and not isinstance(event, Revived):
                 past = past.ended(effect.outcome)
         return past
+
+    def telling(self, notices: tuple[Notice, ...]) -> "Past":
+        """The past with more notices that the stream says."""
+        numbered = (replace(notice, recorded=self.told + place) for place, notice in enumerate(notices, start=1))
+        return replace(self, told=self.told + len(notices), untold=(*self.untold, *numbered)[-KEPT_UNTOLD:])
 
     def without(self, run: RunId) -> "Past":
         """The past with this run no longer in the queue."""
@@ -246,6 +272,8 @@ def snapshot_of(past: Past) -> Snapshot:
         began=past.began,
         waits=past.waits,
         chains=state.chains,
+        told=past.told,
+        untold=past.untold,
     )
 
 
@@ -259,6 +287,8 @@ def past_from(snapshot: Snapshot, rules: Rules) -> Past:
         snapshot.lost,
         snapshot.began,
         snapshot.waits,
+        snapshot.told,
+        snapshot.untold,
     )
 
 

@@ -65,6 +65,10 @@ def test_the_wheel_holds_every_scenario_of_the_simulator(wheel: frozenset[str]) 
     assert sorted(scenarios - wheel) == []
 
 
+def test_the_wheel_holds_the_schema_of_fleet_files(wheel: frozenset[str]) -> None:
+    assert "amrita_fleet/runtime/fleet_file/fleet-file.schema.json" in wheel
+
+
 def test_the_wheel_holds_the_documents_that_the_command_explains_from(wheel: frozenset[str]) -> None:
     link = ROOT / "src" / "amrita_fleet" / "docs"
     assert link.is_symlink() and link.readlink() == Path("..", "..", "docs")

@@ -5,30 +5,36 @@ import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from itertools import takewhile
-from typing import Annotated, cast
+from typing import Annotated, Any, cast
 
 import typer
 
 from ...protocols.errors import FleetError
+from ..fleet_file.errors import FleetFileInvalid
 from ..log_json import LOG_SETTING, json_logs_asked, write_json_logs
 from ..termination import end_by_signal
 from . import (
     approvals,
     approve,
     attach,
+    check,
+    dashboard,
     dead_letters,
     demo,
     doctor,
     explain,
     gc,
     journal,
+    kill,
     limit,
     pause,
     ps,
+    record,
     refuse,
+    replay,
     resume,
     run,
     send,
@@ -39,7 +45,7 @@ from . import (
     top,
     watch,
 )
-from .console import complain, print_json
+from .console import complain, list_problems, print_json
 from .errors import Interrupted, Terminated
 from .status import NAME, Status, status_of
 
@@ -51,18 +57,23 @@ UsageError = cast("type[typer.BadParameter]", typer.BadParameter.__base__)
 COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (demo.demo, demo.EPILOG),
     (run.run, run.EPILOG),
+    (check.check, check.EPILOG),
     (ps.ps, ps.EPILOG),
     (top.top, top.EPILOG),
     (watch.watch, watch.EPILOG),
     (tail.tail, tail.EPILOG),
     (show.show, show.EPILOG),
     (attach.attach, attach.EPILOG),
+    (dashboard.dashboard, dashboard.EPILOG),
     (send.send, send.EPILOG),
     (pause.pause, pause.EPILOG),
     (resume.resume, resume.EPILOG),
+    (kill.kill, kill.EPILOG),
     (limit.limit, limit.EPILOG),
     (dead_letters.dead_letters, dead_letters.EPILOG),
     (stop.stop, stop.EPILOG),
+    (record.record, record.EPILOG),
+    (replay.replay, replay.EPILOG),
     (gc.gc, gc.EPILOG),
     (approvals.approvals, approvals.EPILOG),
     (approve.approve, approve.EPILOG),
@@ -110,10 +121,15 @@ def run_command(arguments: Sequence[str]) -> int:
             logging.getLogger(__name__).debug("the command failed", exc_info=error)
         sentence, status = ending(error)
         known = error if isinstance(error, FleetError) and not isinstance(error, Interrupted | Terminated) else None
-        complain(sentence, f"{NAME} explain {type(known).__name__}" if known else "")
+        see = f"{NAME} explain {type(known).__name__}" if known else ""
+        if isinstance(error, FleetFileInvalid):
+            list_problems(sentence.splitlines(), see)
+        else:
+            complain(sentence, see)
         if "--json" in takewhile(lambda argument: argument != "--", arguments):
             place = known.help if known else ""
-            print_json({"error": " ".join(sentence.split()), "status": status, "help": place})
+            more = {"problems": problems(error)} if isinstance(error, FleetFileInvalid) else {}
+            print_json({"error": " ".join(sentence.split()), "status": status, "help": place, **more})
     return int(status or Status.OK)
 
 
@@ -131,6 +147,11 @@ def ending(error: Exception) -> tuple[str, Status]:
             return f"{what}. This is a bug; please report it with what `{NAME} --debug ...` says.", Status.FAILED
 
 
+def problems(error: FleetFileInvalid) -> list[dict[str, Any]]:
+    """What is wrong with a fleet file, for programs."""
+    return [{"path": error.path, **asdict(problem)} for problem in error.problems]
+
+
 def advised(sentence: str) -> str:
     """What Typer says, with the commands there are where it knows of none that is near."""
     sentence = sentence.replace(": Value error, ", ": ")  # pydantic's words, which Typer repeats
@@ -141,7 +162,7 @@ def advised(sentence: str) -> str:
 
 def build() -> typer.Typer:
     """The application."""
-    app = typer.Typer(name=NAME, add_completion=False, pretty_exceptions_enable=False)
+    app = typer.Typer(name=NAME, pretty_exceptions_enable=False)
     app.callback(epilog=f"Example: {NAME} demo")(every_command)
     for command, epilog in COMMANDS:
         app.command(help=flowing(command.__doc__ or ""), epilog=flowing(epilog))(command)

@@ -2,13 +2,14 @@
 
 import json
 import sys
+from collections.abc import Iterable
 from typing import Any
 
 from rich.console import Console
 
 from .status import NAME
 
-__all__ = ("complain", "print_json", "stdout")
+__all__ = ("complain", "list_problems", "print_json", "stdout")
 
 
 def stdout() -> Console:
@@ -28,6 +29,11 @@ def print_json(value: dict[str, Any]) -> None:
 
 def complain(sentence: str, see: str = "") -> None:
     """Say on standard error why a command could not do its work, and where it is told what to do about it."""
-    sys.stderr.write(f"{NAME}: {' '.join(sentence.split())}\n")
+    list_problems([f"{NAME}: {' '.join(sentence.split())}"], see)
+
+
+def list_problems(lines: Iterable[str], see: str) -> None:
+    """Say on standard error what is wrong with a file, in lines that begin with the place, as editors expect it."""
+    sys.stderr.writelines(f"{line}\n" for line in lines)
     if see:
         sys.stderr.write(f"See {see}\n")

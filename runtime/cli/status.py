@@ -4,6 +4,8 @@ from enum import IntEnum
 
 from ...protocols.errors import FleetError, PresetInvalid
 from ..errors import AgentUnknown, ApprovalUnknown, ArgumentInvalid, NameInvalid, ToolInvalid, Unpicklable
+from ..fleet_file.errors import FleetFileInvalid
+from ..gateway.errors import RecordingInvalid
 from ..journal_errors import JournalInvalid
 from ..simulator.errors import ScenarioInvalid
 from .errors import InputInvalid, Interrupted, Terminated
@@ -16,10 +18,12 @@ BAD_INPUT = (
     AgentUnknown,
     ApprovalUnknown,
     ArgumentInvalid,
+    FleetFileInvalid,
     InputInvalid,
     JournalInvalid,
     NameInvalid,
     PresetInvalid,
+    RecordingInvalid,
     ScenarioInvalid,
     ToolInvalid,
     Unpicklable,

@@ -1,13 +1,10 @@
 """Numbers in words for a person."""
 
+from ...protocols.plural import plural
+
 __all__ = ("plural", "size_shown")
 
 KILO, MEGA = 1_000, 1_000_000
-
-
-def plural(number: int, thing: str) -> str:
-    """So many things, as in `1 file` and `2 files`."""
-    return f"{number:,} {thing}{'' if number == 1 else 's'}"
 
 
 def size_shown(size_bytes: int) -> str:

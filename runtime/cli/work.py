@@ -1,25 +1,26 @@
-"""One task for one's own agents, from the first to the last outcome; or what another process has left of it."""
+"""Tasks for one's own agents, from the first to the last outcome; or what another process has left of them."""
 
-import re
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, NamedTuple
 
 from rich.console import Console
 from rich.text import Text
 
+from ...protocols.checkin import DEAD
 from ...protocols.ids import AgentId, RunId
-from ...protocols.limits import TokenLimit
 from ...protocols.outcome import Ending
-from ..agent import Agent
+from ..errors import ChannelClosed, RunUnknown
 from ..fleet import Fleet
 from ..journal.fleets import KeptFleet
 from ..supervision.account import Account
 from .console import complain, print_json, stdout
+from .crews import Crew
 from .documents import entry
 from .errors import SUSPECTS, InputInvalid
 from .fleet_journal import FleetJournal
 from .follow import Followed, follow
+from .past import past
 from .screen import Screen, open_screen
 from .starting import started
 from .status import NAME, Status
@@ -28,10 +29,7 @@ from .table import tokens
 from .tally import RunEnd, Tally
 from .wording import plural
 
-__all__ = ("Work", "do", "resuming")
-
-OURS = re.compile(r"agent-\d+")
-"""How the agents of this command are named."""
+__all__ = ("Work", "do")
 
 
 @dataclass(frozen=True)
@@ -39,17 +37,14 @@ class Work:
     """What is to be done.
 
     Attributes:
-        task: What each of the named agents is asked; None: nothing new, only what is unfinished goes on.
-        limit: The fleet's.
+        crew: By whom, and what.
         journal: The fleet's name, and where is written what it does.
+        resume: Nothing new is begun, only what is unfinished goes on.
     """
 
-    task: str | None
-    agent: Agent
-    names: tuple[str, ...]
-    limit: TokenLimit | None
-    system: Literal["ray", "local"]
+    crew: Crew
     journal: FleetJournal
+    resume: bool = False
 
 
 class Unfinished(NamedTuple):
@@ -74,9 +69,9 @@ async def do(work: Work, *, as_json: bool) -> Status:
         FleetError: The system could not be started, or failed.
     """
     console, tally = stdout(), Tally()
-    kept = await work.journal.look(create=work.task is not None)
+    kept = await work.journal.look(create=not work.resume)
     before = known_before(work, kept)
-    if work.task is None and kept is not None and kept.ended:
+    if work.resume and kept is not None and kept.ended:
         return nothing_left(work, as_json=as_json)
     with open_screen(console, silent=as_json, live=False) as screen:
         done = await in_fleet(work, before, tally, screen)
@@ -93,7 +88,7 @@ async def do(work: Work, *, as_json: bool) -> Status:
             see = f"{NAME} explain {end.error}" if end.outcome == Ending.FAILED and entry(end.error) else ""
             complain(f"{end.agent} did not answer: {end.outcome}. {end.reason}", see)
     if not finished and work.journal.url is not None:
-        complain(f"The fleet can go on: {resuming(work.journal)}, with the same options.")
+        complain(f"The fleet can go on: {work.crew.resuming(work.journal).rstrip(',')}.")
     return status_of_ends(done.ends)
 
 
@@ -103,23 +98,22 @@ DIED = "died"
 
 async def in_fleet(work: Work, before: tuple[str, ...], tally: Tally, screen: Screen) -> Done:
     """Do the work in a fleet of its own, which ends with it; `before` are the agents of earlier processes."""
-    journal = work.journal
-    fleet = Fleet(journal.fleet, system=work.system, limit=work.limit, journal=journal.url)
-    async with started(fleet, work.system, screen):
+    journal, crew = work.journal, work.crew
+    fleet = crew.fleet(journal)
+    async with started(fleet, crew.system, screen):
         screen.say(f"Fleet {fleet.name}" + (f", written down in {journal.where}" if journal.url else ""))
-        everybody = tuple(dict.fromkeys((*before, *work.names)))
-        refs = await fleet.spawn(work.agent, everybody)
-        after = await past(fleet, tally) if before else 0
-        old = await unfinished(fleet, tally) if before else ()
+        after = await take_in(fleet, tally) if before else 0
+        cut_off = tuple(end for end in tally.ends.values() if end.outcome == DIED)
+        await crew.spawn(fleet, before)
+        old = await unfinished(fleet, cut_off, tally) if before else ()
         if before:
             screen.say(f"It goes on; {plural(len(old), 'run')} of an earlier process had not ended.")
-        asked = [ref for ref in refs if ref.name in work.names]
-        new = [await ref.start(work.task) for ref in asked] if work.task is not None else []
+        new = () if work.resume else await crew.start(fleet)
         runs: tuple[Followed, ...] = (*old, *new)
         await follow(fleet, runs, tally, screen, after)
         rows, accounts = await fleet.statuses(), await fleet.accounts()
     ends = tuple(end_of(run, tally) for run in runs)
-    if work.task is None:
+    if work.resume:
         ends = (*earlier(ends, before, tally), *ends)
     return Done(ends, agents_table(rows, tally), accounts)
 
@@ -132,32 +126,51 @@ def known_before(work: Work, kept: KeptFleet | None) -> tuple[str, ...]:
     """
     agents = () if kept is None else tuple(sorted(kept.agents, key=lambda agent: (len(agent), agent)))
     name = work.journal.fleet
-    if foreign := [agent for agent in agents if not OURS.fullmatch(agent)]:
-        reason = f"The fleet {name!r} was not begun by `{NAME} run` (it has {foreign[0]!r}): choose another --name."
+    if stranger := work.crew.stranger(agents):
+        begun = f"`{work.crew.command}` (it has {stranger!r})"
+        reason = f"The fleet {name!r} was not begun by {begun}: choose another --name."
         raise InputInvalid(reason=reason)
-    if work.task is None and not agents:
+    if work.resume and not agents:
         reason = f"There is no fleet {name!r} to go on with: `{NAME} journal` lists those there are."
         raise InputInvalid(reason=reason)
     return agents
 
 
-async def past(fleet: Fleet, tally: Tally) -> int:
+async def take_in(fleet: Fleet, tally: Tally) -> int:
     """Take in what happened in earlier processes, which nobody is shown; gives the number of the last notice."""
-    newest = (await anext(fleet.notices(-1))).number
-    async for notice in fleet.notices():
+    told = await past(fleet)
+    for notice in told:
         tally.add(notice)
-        if notice.number >= newest:
-            break
-    return newest
+    return told[-1].number if told else 0
 
 
-async def unfinished(fleet: Fleet, tally: Tally) -> tuple[Unfinished, ...]:
-    """The runs of earlier processes that go on."""
-    rows = await fleet.statuses()
+async def unfinished(fleet: Fleet, cut_off: Iterable[RunEnd], tally: Tally) -> tuple[Unfinished, ...]:
+    """The runs of earlier processes that go on, those that have come to their end meanwhile first.
+
+    Args:
+        fleet: Its agents are spawned.
+        cut_off: Runs that were under way when their agent's last process ended.
+        tally: Gets the ends of those that have come to one.
+    """
+    rows = [row for row in await fleet.statuses() if row.phase != DEAD]
     found = tuple(Unfinished(run, row.agent) for row in rows for run in row.runs)
     for run in found:
         tally.goes_on(run.id, run.agent)
-    return found
+    under_way, living = {run.id for run in found}, {row.agent for row in rows}
+    over = [end for end in cut_off if end.run not in under_way and end.agent in living]
+    ended = tuple([Unfinished(end.run, end.agent) for end in over if await came_to_an_end(fleet, end, tally)])
+    return (*ended, *found)
+
+
+async def came_to_an_end(fleet: Fleet, cut_off: RunEnd, tally: Tally) -> bool:
+    """Take in how a run ended that its agent is done with; whether it did end, and was not given up."""
+    try:
+        outcome = await fleet.find_run(cut_off.agent, cut_off.run).outcome()
+    except (RunUnknown, ChannelClosed):
+        return False
+    ending = (str(outcome), outcome.text, outcome.reason, outcome.tokens, outcome.rounds)
+    tally.ends[cut_off.run] = RunEnd(cut_off.run, cut_off.agent, *ending, error=outcome.error)
+    return True
 
 
 def earlier(ends: Sequence[RunEnd], agents: Iterable[str], tally: Tally) -> tuple[RunEnd, ...]:
@@ -178,12 +191,6 @@ def nothing_left(work: Work, *, as_json: bool) -> Status:
 def named(work: Work) -> dict[str, Any]:
     """The fleet and its journal as JSON."""
     return {"fleet": work.journal.fleet, "journal": work.journal.where}
-
-
-def resuming(journal: FleetJournal) -> str:
-    """The command that goes on with a fleet."""
-    place = "" if journal.own else " and --journal"
-    return f"`{NAME} run --resume --name {journal.fleet}`{place}"
 
 
 def status_of_ends(ends: Sequence[RunEnd]) -> Status:

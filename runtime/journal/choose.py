@@ -3,10 +3,23 @@
 from collections.abc import Mapping
 from pathlib import Path
 
+from ..errors import ArgumentInvalid
 from ..ports import Journal
 from .memory import MemoryJournal
 
-__all__ = ("default_folder", "default_path", "open_journal")
+__all__ = ("check_journal", "default_folder", "default_path", "open_journal")
+
+
+def check_journal(given: object) -> None:
+    """Refuse what no journal is, nor names one.
+
+    Raises:
+        ArgumentInvalid: It is neither a text, a path, None, nor an object with the methods of a journal.
+    """
+    methods = ("open", "append", "read")
+    if not isinstance(given, str | Path | None) and not all(callable(getattr(given, each, None)) for each in methods):
+        reason = f"it must be a path, a URL, or an object with the methods of ports.Journal, not {type(given).__name__}"
+        raise ArgumentInvalid(name="journal", reason=reason)
 
 
 def open_journal(url: str | Path | None, *, known: bool = False) -> Journal:

@@ -31,6 +31,9 @@ __all__ = ("CallTemplate", "Hook", "Rule", "Scenario", "When", "parse_scenario")
 
 Hook: TypeAlias = Callable[[Conversation], Answer]
 
+SHOWN = 200
+"""Characters of a message that a refusal quotes."""
+
 
 class Strict(BaseModel):
     """Part of a scenario file; an unknown field is an error."""
@@ -163,7 +166,8 @@ class Scenario(Strict):
             if (answer := rule.answer(conversation)) is not None:
                 return answer
         tools = ", ".join(conversation.tools) or "none"
-        last = f"the newest message is from {conversation.last.role}, tools offered: {tools}"
+        newest = conversation.last
+        last = f"the newest message is from {newest.role}: {shortened(newest.content)!r}, tools offered: {tools}"
         raise Refused(message=f"No rule of scenario {self.name!r} fits: {last}.", code="no_rule_fits")
 
 
@@ -181,6 +185,11 @@ def parse_scenario(name: str, content: object) -> Scenario:
         first = error.errors(include_url=False)[0]
         where = ".".join(str(part) for part in first["loc"])
         raise ScenarioInvalid(scenario=name, reason=f"{where}: {first['msg'].removeprefix('Value error, ')}") from None
+
+
+def shortened(text: str) -> str:
+    """Enough of a text to see what it is."""
+    return text if len(text) <= SHOWN else f"{text[:SHOWN]}..."
 
 
 def function_named(path: str) -> Hook:

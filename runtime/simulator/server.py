@@ -1,19 +1,14 @@
 """The simulator as a server on loopback: in this process (`Simulator`), or as a command's whole work (`serve`)."""
 
 import asyncio
-import contextlib
-import errno
-import socket
 import sys
-from collections.abc import Generator, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-import uvicorn
-
-from ..errors import SystemUnavailable
 from ..termination import Termination, end_by_signal
+from ..web_server import GRACE, LOOPBACK, listen, quiet_server
 from .app import build_app
 from .faults import Faults
 from .library import read_scenarios, shipped
@@ -23,49 +18,7 @@ from .totals import Totals
 
 __all__ = ("LOOPBACK", "Simulator", "serve")
 
-LOOPBACK = "127.0.0.1"
-GRACE = 1
-"""Seconds that answers in flight have when the server stops."""
-
 DRAINS = f"The simulator drains: answers in flight have {GRACE} second to end."
-
-
-class QuietServer(uvicorn.Server):
-    """A server that leaves the signals of its process alone, and stops at once.
-
-    uvicorn's own looks ten times a second whether it should stop, and then pauses as long again.
-    """
-
-    def __init__(self, config: uvicorn.Config) -> None:
-        """Serve until `ending` is set."""
-        super().__init__(config)
-        self.ending = asyncio.Event()
-
-    async def main_loop(self) -> None:
-        """Wait for the end."""
-        await self.on_tick(0)  # writes the headers that all answers have
-        await self.ending.wait()
-
-    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:  # noqa: ARG002  uvicorn's signature
-        """Take no more requests, let answers in flight end, and close all connections."""
-        for listener in self.servers:
-            listener.close()
-        connections = tuple(self.server_state.connections)
-        for connection in connections:
-            connection.shutdown()
-        if self.server_state.tasks:
-            _, late = await asyncio.wait(self.server_state.tasks, timeout=GRACE)
-            for task in late:
-                task.cancel()
-        for connection in connections:
-            if connection.transport:
-                connection.transport.close()
-        await asyncio.sleep(0)  # closing takes one turn of the loop
-
-    @contextlib.contextmanager
-    def capture_signals(self) -> Generator[None, None, None]:
-        """Capture none."""
-        yield
 
 
 class Simulator:
@@ -102,15 +55,7 @@ class Simulator:
         self.base_url = ""
         self._address = (host, port)
         self._provider = SimulatedProvider(shipped() if scenarios is None else scenarios, key=key, faults=faults)
-        config = uvicorn.Config(
-            build_app(self._provider, self._hang_up),
-            lifespan="off",
-            ws="none",
-            log_config=None,
-            access_log=False,
-            date_header=False,
-        )
-        self._server = QuietServer(config)
+        self._server = quiet_server(build_app(self._provider, self._hang_up))
         self._running: asyncio.Task[None] | None = None
 
     def _hang_up(self, client: tuple[str, int]) -> None:
@@ -131,7 +76,7 @@ class Simulator:
         Raises:
             SystemUnavailable: The port is taken, or the address cannot be used.
         """
-        listener = listen(*self._address)
+        listener = listen("simulator", *self._address)
         host, port = listener.getsockname()[:2]
         self.base_url = f"http://{host}:{port}/v1"
         self._running = asyncio.create_task(self._server.serve([listener]), name="simulator")
@@ -181,21 +126,3 @@ async def announce_and_wait(simulator: Simulator, termination: Termination) -> N
         sys.stdout.write(f"{simulator.base_url}\n")
         sys.stdout.flush()
         await asyncio.Event().wait()
-
-
-def listen(host: str, port: int) -> socket.socket:
-    """A socket that listens.
-
-    Raises:
-        SystemUnavailable: The port is taken, or the address cannot be used.
-    """
-    try:
-        listener = socket.create_server((host, port), backlog=2048)
-    except OSError as error:
-        taken = f"port {port} of {host} is taken: choose another one, or 0 for any that is free."
-        reason = taken if error.errno == errno.EADDRINUSE else f"{host}:{port} cannot be listened on: {error.strerror}."
-        raise SystemUnavailable(system="simulator", reason=reason) from error
-    # Its connections inherit this. Without it the body of an answer waits 40 ms until its head is acknowledged; asyncio
-    # sees to that only where a socket names TCP as its protocol, and this one names none.
-    listener.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-    return listener

@@ -11,6 +11,7 @@ from dataclasses import replace
 
 from ...protocols.messages import Finish, Json, Turn
 from ...protocols.notices import NoticeType
+from ...protocols.plural import plural
 from .asking import ask
 from .compaction import (
     BYTES_PER_TOKEN,
@@ -139,7 +140,7 @@ def compressed(state: AgentState, why: str, transcript: Transcript, how: str) ->
         "from_messages": len(state.transcript.turns),
         "to_messages": len(transcript.turns),
     }
-    text = f"{why}: {data['from']} -> {data['to']} tokens, {data['to_messages']} messages ({how})"
+    text = f"{why}: {data['from']} -> {data['to']} tokens, {plural(len(transcript.turns), 'message')} ({how})"
     left = transcript.recap.task if transcript.recap else ""
     cut = bool(left) and left != task
     if cut:

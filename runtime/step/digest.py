@@ -1,6 +1,7 @@
 """A conversation as one text, for a model that is to sum it up."""
 
 from ...protocols.messages import Role, ToolResult, Turn
+from ...protocols.plural import are, plural
 from .sizes import shortened, size_of
 
 __all__ = ("digest", "shown")
@@ -31,7 +32,7 @@ def digest(turns: tuple[Turn, ...], size: int) -> str:
             break
         newest.append(text)
     missing = len(turns) - 1 - len(newest)
-    gap = [f"[... {missing} messages are left out here ...]"] if missing else []
+    gap = [f"[... {plural(missing, 'message')} {are(missing)} left out here ...]"] if missing else []
     return "\n".join((oldest, *gap, *reversed(newest)))
 
 

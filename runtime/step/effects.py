@@ -10,7 +10,7 @@ from typing import TypeAlias
 from ...protocols.checkin import Grant
 from ...protocols.ids import MessageId
 from ...protocols.messages import Json, ToolCall
-from ...protocols.notices import NoticeType
+from ...protocols.notices import Notice, NoticeType
 from ...protocols.outcome import Outcome
 from .phases import Asking, Op, Purpose, WaitFor
 from .state import AgentState
@@ -31,6 +31,7 @@ __all__ = (
     "StartTimer",
     "TakeMail",
     "WaitForMail",
+    "told_once_written",
 )
 
 
@@ -154,6 +155,11 @@ class Notify:
     data: Mapping[str, Json] = field(default_factory=dict[str, Json])
     warning: bool = False
 
+    def notice(self, state: AgentState, at: float) -> Notice:
+        """What they see, of an agent in this state, at Unix seconds `at`."""
+        run = state.run.id if state.run else None
+        return Notice(self.type, self.extra_type, state.agent, self.text, run, state.step, self.data, at=at)
+
 
 @dataclass(frozen=True, slots=True)
 class Finish:
@@ -181,3 +187,19 @@ Effect: TypeAlias = (
 
 Moved: TypeAlias = tuple[AgentState, tuple[Effect, ...]]
 """What a move gives: the new state, and what is to be done, in order."""
+
+
+def told_once_written(effects: tuple[Effect, ...]) -> tuple[Effect, ...]:
+    """The effects of one move, with all that is told before its first commit told right after it.
+
+    What was told and not written would happen again in the agent's next life, in another way perhaps.
+    """
+    first = next((place for place, effect in enumerate(effects) if isinstance(effect, Commit)), 0)
+    before = effects[:first]
+    told = tuple(effect for effect in before if isinstance(effect, Notify))
+    return (
+        *(effect for effect in before if not isinstance(effect, Notify)),
+        *effects[first : first + 1],
+        *told,
+        *effects[first + 1 :],
+    )

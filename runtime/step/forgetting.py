@@ -8,6 +8,7 @@ from dataclasses import replace
 
 from ...protocols.messages import Message, Role, Turn
 from ...protocols.notices import NoticeType
+from ...protocols.plural import plural
 from .compaction import is_note, is_reply, start_of
 from .effects import Notify
 from .heads import LEFT_OUT, peer_messages
@@ -54,7 +55,7 @@ def forget(state: AgentState, kind: str) -> tuple[AgentState, tuple[Notify, ...]
     if heads:
         runs = (*runs, len(turns)) if len(turns) > start else runs  # a run of its own: what is before it, was taken
         turns = (*turns, Message(Role.USER, missing(heads)))
-    text = f"What the run added to the memory is left out, {len(transcript.turns) - place} messages"
+    text = f"What the run added to the memory is left out, {plural(len(transcript.turns) - place, 'message')}"
     text += f", with {', '.join(heads)}" if heads else ""
     told = Notify(NoticeType.RUN, "forgotten", text, {"error": kind, "mails": [*heads]}, warning=True)
     return replace(state, transcript=transcript.replaced(turns, runs, recap)), (told,)

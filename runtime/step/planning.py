@@ -13,6 +13,7 @@ from dataclasses import replace
 
 from ...protocols.messages import Reply
 from ...protocols.notices import NoticeType
+from ...protocols.plural import are, plural
 from ..errors import PlanInvalid
 from .asking import ask
 from .boundary import enter, leave
@@ -66,7 +67,7 @@ def decomposed(state: AgentState, doing: Decomposing, event: Replied) -> Moved:
     listed = Notify(
         NoticeType.STEP,
         "decompose",
-        f"a plan of {len(plan.nodes)} steps",
+        f"a plan of {plural(len(plan.nodes), 'step')}",
         {"nodes": len(plan.nodes), "plan": plan.status_text()},
     )
     state, effects = enter(replace(state, run=replace(state.current, plan=plan)))
@@ -133,7 +134,7 @@ def with_status(state: AgentState) -> tuple[AgentState, tuple[Notify, ...]]:
     if run.plan is None or (status := run.plan.status_text()) == run.status:
         return state, ()
     over = sum(node.status is not NodeStatus.PENDING for node in run.plan.nodes)
-    text = f"{over} of {len(run.plan.nodes)} steps are over; now: {run.node or 'the answer'}"
+    text = f"{over} of {plural(len(run.plan.nodes), 'step')} {are(over)} over; now: {run.node or 'the answer'}"
     told = Notify(NoticeType.STEP, "plan_status", text, {"node": run.node or "", "plan": status})
     if run.node is not None:
         return instructed(state, status, node_note(run.node, node_title(state))), (told,)

@@ -1,6 +1,7 @@
 """Asking the model for the next reply of the conversation."""
 
 from ...protocols.outcome import Ending, Limit
+from ...protocols.plural import plural
 from .asking import ask
 from .effects import Moved
 from .ending import wind_down
@@ -20,4 +21,4 @@ def think(state: AgentState) -> Moved:
 def rounds_spent(state: AgentState) -> Moved:
     """The run has no rounds left: a last answer follows."""
     allowed = state.rules.rounds + state.current.extra
-    return wind_down(state, Ending.LIMIT, f"the run has had its {allowed} rounds", Limit.ROUNDS)
+    return wind_down(state, Ending.LIMIT, f"the run has had its {plural(allowed, 'round')}", Limit.ROUNDS)

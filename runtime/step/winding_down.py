@@ -5,6 +5,7 @@ from dataclasses import replace
 from ...protocols.messages import Json
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Limit
+from ...protocols.plural import plural
 from .asking import ask
 from .boundary import enter
 from .effects import Commit, Moved, Notify
@@ -44,7 +45,7 @@ def extended(state: AgentState, doing: WindingDown, event: Extended) -> Moved:
         told = Notify(NoticeType.RUN, "not_extended", text, data, warning=True)
         state, effects = ask(state, doing)
         return state, (told, *effects)
-    told = Notify(NoticeType.RUN, "extended", f"{event.rounds} more rounds", data)
+    told = Notify(NoticeType.RUN, "extended", plural(event.rounds, "more round"), data)
     run = replace(state.current, extra=state.current.extra + event.rounds)
     state = replace(state, run=run, transcript=state.transcript.without_last_note(last_prompt(doing)))
     state, effects = enter(state)

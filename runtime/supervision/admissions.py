@@ -77,9 +77,9 @@ class Admissions(Bench):
         """
         with self._turn(FormTeams(tuple(teams))):
             for team in teams:
-                check_name(team.name)
+                check_name(team.name, "team")
                 if self._roster.latest(AgentId(team.name)) is not None:
-                    raise NameInvalid(name=team.name, reason="an agent of the fleet has that name")
+                    raise NameInvalid(name=team.name, reason="an agent of the fleet has that name", what="team")
                 path = (*self._ledger.root, team_name(team.name))
                 if team.name not in self._teams:
                     self._check_opened(team.name, self._ledger.open(path, None))
@@ -112,12 +112,14 @@ class Admissions(Bench):
 
         Raises:
             NameInvalid: No agent may have one of the names.
-            NameTaken: An agent of that name lives, or is dead but had another parent, limit or team.
+            NameTaken: An agent of that name lives, is dead but had another parent, limit or team, or was stopped and
+                has died since the fleet was opened: with the next opening it comes back as stopped.
             AgentUnknown: There is no such parent.
             TeamUnknown: There is no such team.
             LimitTooLarge: A carved limit does not fit into what is above it.
             PriceMissing: Money is limited, and a preset does not say what its model costs.
         """
+        self._check_not_stopped(newcomers)
         with self._turn(Admit(tuple(newcomers), pid)):
             before = self._roster.state()
             members = self._roster.admit_all(self._newcomer(each, pid) for each in newcomers)
@@ -183,7 +185,7 @@ class Admissions(Bench):
             wanted = restart and living is not None and living.stopped is None and living.restart == "permanent"
             deaths = self._restarts.too_often(agent, self._now(), reason) if wanted else ()
             again = wanted and not deaths
-            member = self._roster.bury(agent, incarnation, reason, self._now(), restarts=again)
+            member = self._roster.bury(agent, incarnation, reason, self._now(), restarts=again, owner=self.owner)
             if member is None:
                 return False
             fenced = self._ledger.fence(self._path(agent), incarnation)
@@ -239,6 +241,16 @@ class Admissions(Bench):
                 self.feed.append(notice)
                 if (told := wording.dead_letter_note(notice)) is not None:
                     self._note(*told)
+
+    def _check_not_stopped(self, newcomers: Sequence[Newcomer]) -> None:
+        """Nobody is spawned anew who was stopped for good, and could do nothing.
+
+        It is not written: what an older version let in was let in.
+        """
+        with self._lock:
+            for was in () if self.log.replaying else (self._roster.latest(each.agent) for each in newcomers):
+                if was is not None and was.stopped is not None and was.fell_in(self.owner):
+                    raise NameTaken(name=was.agent, stopped=was.stopped)
 
     def _spawned(self, request: SpawnRequest, pid: int) -> SpawnAnswer:
         spawner = self._roster.current(request.agent, request.incarnation)

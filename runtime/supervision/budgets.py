@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 from dataclasses import replace
+from difflib import get_close_matches
 from typing import assert_never
 
 from ...protocols.checkin import CheckIn, Directive, EndStep, Pause, Stop, WindDown
@@ -9,20 +10,17 @@ from ...protocols.ids import AgentId
 from ...protocols.limits import Exhaustion, Limits, run_limit
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Limit
-from ..limit_errors import PriceMissing
+from ..limit_errors import AccountUnknown, PriceMissing
 from . import wording
 from .account import Account, Level, Path, run_name
 from .admissions import Admissions
 from .bench import Facts
 from .commands import ChangeLimit, GrantNoMore
 from .ledger import Short
-from .member import Member
+from .member import PAUSED, Member
 from .permission import permit, without
 
 __all__ = ("Budgets",)
-
-PAUSED = "paused"
-"""The phase that an agent reports while it stays where it is."""
 
 
 class Budgets(Admissions):
@@ -41,7 +39,7 @@ class Budgets(Admissions):
             Those that live and must now be told that they may go on.
 
         Raises:
-            AgentUnknown: There is neither an agent, a team nor a run under way with a limit of its own of that name.
+            AccountUnknown: There is neither an agent, a team nor a run under way with a limit of its own of that name.
             LimitTooLarge: It is carved, and does not fit into what is above it.
             PresetInvalid: It is one in seconds, and of a run.
             PriceMissing: Money is to be limited, and a preset does not say what its model costs.
@@ -72,7 +70,7 @@ class Budgets(Admissions):
             told the last time is told when the same is asked for again.
 
         Raises:
-            AgentUnknown: As in `limit`.
+            AccountUnknown: As in `limit`.
         """
         with self._turn(GrantNoMore(of)):
             path = self._account_of(of)
@@ -156,7 +154,7 @@ class Budgets(Admissions):
                 self._tell(
                     NoticeType.BUDGET, "asked" if action is Exhaustion.ASK else "paused", asked.agent, reason, facts
                 )
-                self._roster.hold(asked.agent, reason, short.account.path)
+                self._roster.hold(asked.agent, reason, short.account.path, short.unit.value)
                 return Pause(reason)
             case _ as unknown:
                 assert_never(unknown)
@@ -173,14 +171,17 @@ class Budgets(Admissions):
         """The account of the fleet, a team, a run or an agent.
 
         Raises:
-            AgentUnknown: There is none of that name.
+            AccountUnknown: There is none of that name.
         """
         if not of:
             return self._ledger.root
         if (path := self._teams.get(of)) is not None:
             return path
         run = next((path for path in self._runs.values() if path[-1] == run_name(of)), None)
-        return run or self._path(self._roster.find(AgentId(of)).agent)
+        if run is None and self._roster.latest(AgentId(of)) is None:
+            names = [*self._teams, *(member.agent for member in self._roster.members())]
+            raise AccountUnknown(name=of, near=tuple(get_close_matches(of, names)) if "." not in of else ())
+        return run or self._path(AgentId(of))
 
     def _whose(self, path: Path) -> AgentId:
         """The name that a notice about an account is told under: its agent's, its team's or the fleet's."""

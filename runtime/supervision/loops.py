@@ -3,6 +3,7 @@
 from ...protocols.ids import SUPERVISOR, USER, AgentId, MessageId
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
+from ...protocols.plural import plural
 from .call_history import CallHistory
 from .correspondence import Correspondence, Letter
 from .deadlines import Deadlines
@@ -98,7 +99,7 @@ def call_loop(agent: AgentId, history: CallHistory, times: int) -> Finding | Non
     rounds = history.rounds[-period * times :]
     tools = tuple(dict.fromkeys(tool for each in rounds[:period] for tool in each.tools))
     calls = "the same calls" if period > 1 or len(tools) > 1 else "the same call"
-    text = f"{agent} made {calls} {times} times, with the same results: {', '.join(tools)}"
+    text = f"{agent} made {calls} {plural(times, 'time')}, with the same results: {', '.join(tools)}"
     evidence: dict[str, Json] = {
         "period": period,
         "times": times,
@@ -114,7 +115,7 @@ def message_loop(circle: tuple[Letter, ...], times: int) -> Finding:
     writers = tuple(dict.fromkeys(letter.sender for letter in reversed(circle)))
     begin = writers.index(min(writers))  # wherever it was first seen to be closed, it is the same circle
     agents = (*writers[begin:], *writers[:begin])
-    text = f"{' and '.join(agents)} sent each other the same {period} messages {times} times"
+    text = f"{' and '.join(agents)} sent each other the same {plural(period, 'message')} {plural(times, 'time')}"
     evidence: dict[str, Json] = {
         "period": period,
         "times": times,

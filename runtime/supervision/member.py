@@ -10,7 +10,10 @@ from ...protocols.restarts import Restart
 from ...protocols.spawning import Allowance
 from .account import Account, Path
 
-__all__ = ("ABANDONED", "UNSPAWNED", "Member")
+__all__ = ("ABANDONED", "PAUSED", "UNSPAWNED", "Member")
+
+PAUSED = "paused"
+"""The phase that an agent reports while it stays where it is."""
 
 UNSPAWNED = "its spawn was undone, because not all that were ordered together could live"
 """Why a life is over that another one's failure ended before it began."""
@@ -36,15 +39,18 @@ class Member:
         paused: Why it has to stay where it is; None while it has not.
         restarts: This life is over, and the next one is about to begin.
         told: The highest number among the notices that this life has told.
+        heard: The highest number in the agent's record (`Notice.recorded`) among the notices that all lives have told.
         team: The team it belongs to; empty: none.
         priced: Each of its presets says what its model costs.
         unbounded: A provider of its may bill any number of tokens more than it is granted.
         short: The account that lacked what it needed, while it is paused for that; empty: it is not.
+        lacks: The unit of which that account had too little.
         kind: What another agent has spawned it as; empty: a person spawned it.
         call: The tool call by which it was spawned; empty: none.
         allowance: What it may spawn; None: nobody.
         awaited: By that call this life was let in, and by nobody who brings it to life anyway.
         restart: Whether another life may follow a death of this one.
+        buried: The opening of the fleet in which it died; empty: it lives, or nobody said.
         closed: The life that this one's mailbox was closed under, after its death for good; 0: it was not. No agent has
             that number: the next life's is higher.
     """
@@ -60,6 +66,7 @@ class Member:
     paused: str | None = None
     restarts: bool = False
     told: int = 0
+    heard: int = 0
     team: str = ""
     priced: bool = False
     unbounded: bool = False
@@ -70,6 +77,8 @@ class Member:
     awaited: bool = False
     restart: Restart = "permanent"
     closed: Incarnation = UNUSED
+    buried: str = ""
+    lacks: str = ""
 
     @property
     def lives(self) -> bool:
@@ -86,6 +95,10 @@ class Member:
         if self.dead is None or self.restarts or self.closed:
             return False
         return self.stopped is not None or self.dead not in {ENDED, UNSPAWNED, ABANDONED}
+
+    def fell_in(self, owner: str) -> bool:
+        """Whether it died for good in this opening of the fleet, and not because an earlier one had ended."""
+        return self.dead is not None and not self.restarts and self.dead != ENDED and self.buried == owner
 
     @property
     def unheard(self) -> bool:
@@ -107,8 +120,16 @@ class Member:
         return member if self.dead is not None else member.marked(STOPPED, at, reason)
 
     def news(self, notices: tuple[Notice, ...]) -> tuple[Notice, ...]:
-        """Those that this life has not told before; one without a number always is."""
-        return tuple(notice for notice in notices if notice.number == 0 or notice.number > self.told)
+        """Those that this life has not told before, nor an earlier one from the same record.
+
+        One without a number was not told before.
+        """
+        return tuple(
+            notice
+            for notice in notices
+            if (notice.number == 0 or notice.number > self.told)
+            and (notice.recorded == 0 or notice.recorded > self.heard)
+        )
 
     def row(self, account: Account) -> AgentStatus:
         """Its row in the fleet's table."""
@@ -123,4 +144,5 @@ class Member:
             tokens=account.spent.tokens,
             spent=account.spent,
             kind=self.kind,
+            stopped=self.stopped or "",
         )

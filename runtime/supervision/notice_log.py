@@ -62,7 +62,7 @@ class NoticeLog:
     def append(self, notice: Notice, at: float) -> Notice:
         """Number a notice and keep it. Its time is `at`, in Unix seconds, unless it has one."""
         self.last += 1
-        numbered = replace(notice, number=self.last, at=notice.at or at)
+        numbered = replace(notice, number=self.last, at=notice.at or at, recorded=0)
         self._keep(numbered)
         return numbered
 

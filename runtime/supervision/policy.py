@@ -121,7 +121,7 @@ class WatchPolicy:
         check_kind("WatchPolicy.deadlines", self.deadlines, Deadlines)
         check_kind("WatchPolicy.courses", self.courses, Mapping)
         for trouble, course in self.courses.items():
-            check_kind("WatchPolicy.courses", trouble, Trouble)
+            check_trouble(trouble)
             check_course(course)
         for name in ("period", "kill_seconds"):
             if not is_duration(value := getattr(self, name)):
@@ -134,6 +134,22 @@ class WatchPolicy:
     def course(self, trouble: Trouble) -> Course:
         """What is done about this kind of trouble."""
         return self.courses.get(trouble, COURSES[trouble])
+
+
+def check_trouble(given: object) -> None:
+    """Refuse what is no kind of trouble.
+
+    Raises:
+        ArgumentInvalid: It is a text, or something else.
+    """
+    if not isinstance(given, Trouble):
+        known = given in tuple(Trouble)  # written as the text that it is told as
+        write = (
+            f"Trouble.{str(given).upper()}" if known else f"one of {', '.join(f'Trouble.{t.name}' for t in Trouble)}"
+        )
+        raise ArgumentInvalid(
+            name="WatchPolicy.courses", reason=f"its keys are of type Trouble: write {write}, not {given!r:.100}"
+        )
 
 
 def check_course(course: object) -> None:

@@ -23,19 +23,19 @@ NEWCOMER = "idle"
 """The phase of an agent that has not reported yet."""
 
 
-def check_name(name: object) -> None:
-    """Check that an agent may have this name.
+def check_name(name: object, what: str = "agent") -> None:
+    """Check that an agent, or what else is said, may have this name.
 
     Raises:
         NameInvalid: It may not.
     """
     if not isinstance(name, str):
-        raise NameInvalid(name=str(name), reason=f"a name is a text, not {type(name).__name__}")
+        raise NameInvalid(name=str(name), reason=f"a name is a text, not {type(name).__name__}", what=what)
     if name in (SUPERVISOR, USER):
-        raise NameInvalid(name=name, reason="the runtime uses that name itself")
+        raise NameInvalid(name=name, reason="the runtime uses that name itself", what=what)
     if not is_name(name):
         reason = "a name has 1 to 64 letters, digits, hyphens and underscores and begins with a letter or digit"
-        raise NameInvalid(name=name, reason=reason)
+        raise NameInvalid(name=name, reason=reason, what=what)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,6 +168,7 @@ class Roster(Members):
             kind=newcomer.kind or (was.kind if was else ""),
             call=newcomer.call or (was.call if was else ""),
             allowance=newcomer.allowance or (was.allowance if was else None),
+            heard=was.heard if was else 0,
         )
         for reason in tombstones:
             if reason is not None and member.stopped is None:
@@ -198,18 +199,26 @@ class Roster(Members):
         if (member := self.current(status.agent, status.incarnation)) is None:
             return None
         told = max((notice.number for notice in notices), default=0)
-        updated = replace(member, status=status, told=max(member.told, told))
+        recorded = max((notice.recorded for notice in notices), default=0)
+        updated = replace(member, status=status, told=max(member.told, told), heard=max(member.heard, recorded))
         if member.stopped is not None:
             updated = updated.marked(STOPPED, member.status.since, member.stopped)
         self._put(updated)
         return updated
 
     def bury(
-        self, agent: AgentId, incarnation: Incarnation, reason: str, at: float, *, restarts: bool = False
+        self,
+        agent: AgentId,
+        incarnation: Incarnation,
+        reason: str,
+        at: float,
+        *,
+        restarts: bool = False,
+        owner: str = "",
     ) -> Member | None:
         """Note that a life is over, or, of one that is and was to be followed by another, that none follows.
 
-        None if nothing changes.
+        None if nothing changes. `owner` names the opening of the fleet in which that is.
         """
         latest = self._members.get(agent)
         ends = not restarts and is_restarting(latest, incarnation)
@@ -217,7 +226,7 @@ class Roster(Members):
         if member is None:
             return None
         phase = RESTARTING if restarts else DEAD
-        dead = replace(member, dead=reason, restarts=restarts).marked(phase, at, reason)
+        dead = replace(member, dead=reason, restarts=restarts, buried=owner).marked(phase, at, reason)
         self._put(dead)
         return dead
 
@@ -259,13 +268,13 @@ class Roster(Members):
             if (member.paused is None) != (reason is None) or (member.short and reason is not None)
         )
 
-    def hold(self, agent: AgentId, reason: str, account: Path) -> None:
-        """Pause one agent until that account has more.
+    def hold(self, agent: AgentId, reason: str, account: Path, unit: str) -> None:
+        """Pause one agent until that account has more of the unit.
 
         Raises:
             AgentUnknown: There is none of that name.
         """
-        self._update([replace(self.find(agent), paused=reason, short=account)])
+        self._update([replace(self.find(agent), paused=reason, short=account, lacks=unit)])
 
     def release(self, account: Path) -> tuple[Member, ...]:
         """Let go on who is paused until that account has more; gives those."""

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple
 
 from ...protocols.ids import AgentId
+from ...protocols.plural import are, plural
 from ...protocols.spawning import Allowance, SpawnCause, SpawnRefusal, SpawnRequest
 from ..errors import NameInvalid
 from .account import Account
@@ -158,7 +159,7 @@ def crowded(generation: int, above: Member, allowed: Allowance, household: House
     """Why one more would be too many for an agent, whose child it would be in the `generation`."""
     name = above.agent
     if generation > allowed.depth:
-        much = "1 generation" if allowed.depth == 1 else f"{allowed.depth} generations"
+        much = plural(allowed.depth, "generation")
         why = f"{name} may have {much} of agents below it, and this would be one more. Do the work yourself."
         return SpawnRefusal(SpawnCause.DEPTH, why)
     if generation == 1 and len(household.children(name)) >= allowed.children:
@@ -166,7 +167,7 @@ def crowded(generation: int, above: Member, allowed: Allowance, household: House
         return SpawnRefusal(SpawnCause.CHILDREN, f"{why} {instead(household.living(name))}")
     living = household.living(name)
     if len(living) >= allowed.live:
-        why = f"{allowed.live} may live below {name} at once, and {len(living)} do."
+        why = f"{allowed.live} may live below {name} at once, and {len(living)} {'does' if len(living) == 1 else 'do'}."
         return SpawnRefusal(SpawnCause.LIVE, f"{why} {instead(living, stop=True)}")
     return None
 
@@ -187,11 +188,12 @@ def too_dear(request: SpawnRequest, household: Household) -> SpawnRefusal | None
     wanted = None if request.limit is None else request.limit.tokens
     if purse is None or (wanted is not None and wanted <= purse.left):
         return None
-    left = f"{max(0, purse.left):,} tokens are left of what {purse.whose}, beside what is promised to living agents"
+    has = max(0, purse.left)
+    left = f"{plural(has, 'token')} {are(has)} left of what {purse.whose}, beside what is promised to living agents"
     if purse.left < 1:
         why = f"{left}. Do the work yourself, or end one that you no longer need with stop_agent."
     elif wanted is None:
         why = f"A {request.kind} has no token limit of its own, and {left}. Say how many it may spend with tokens."
     else:
-        why = f"{request.name} might spend {wanted:,} tokens, and {left}. Ask for no more with tokens."
+        why = f"{request.name} might spend {plural(wanted, 'token')}, and {left}. Ask for no more with tokens."
     return SpawnRefusal(SpawnCause.TOKENS, why)

@@ -11,7 +11,7 @@ from .account import Account, Level, run_name
 from .bench import Facts
 from .budgets import Budgets
 from .commands import Check, PauseAgents, Settle, StopAgents, StopChild, Tell
-from .member import Member
+from .member import PAUSED, Member
 from .permission import hold_up
 
 __all__ = ("Supervisor",)
@@ -201,5 +201,15 @@ class Supervisor(Budgets):
         row = member.row(self._ledger.account(self._path(member.agent)))
         waits = self.log.waits if row.run is not None and member.active else ""
         queued = self._gate.queued(member.agent, self._clock())
-        # What the agent itself has said may be older: who stands in line has asked since.
-        return replace(row, note=wording.turn(queued) if queued else row.note or waits)
+        # What the agent itself has said may be older: who stands in line, or is held, has asked since.
+        note = wording.turn(queued) if queued else self._held(member)
+        return replace(row, note=note or row.note or waits)
+
+    def _held(self, member: Member) -> str:
+        """For what it is paused until its account has more, and for how long; empty: it is not."""
+        if not (member.short and member.active):
+            return ""
+        since = member.status.since if member.status.phase == PAUSED else None
+        return wording.held(
+            self._ledger.account(member.short), member.lacks, None if since is None else self._clock() - since
+        )

@@ -8,10 +8,11 @@ from textwrap import shorten
 from ...protocols.amounts import Amount
 from ...protocols.checkin import DEAD, ENDED, AgentStatus, CheckIn
 from ...protocols.ids import AgentId
-from ...protocols.limits import UNITS, Unit, count_of, dollars, shown
+from ...protocols.limits import UNITS, Exhaustion, Unit, count_of, dollars, shown
 from ...protocols.mail import DeadLetter, Refusal
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
+from ...protocols.plural import are, plural
 from ...protocols.restarts import RestartPolicy
 from ...protocols.waits import Endless, WaitRefusal
 from .account import BOUNDLESS, Account
@@ -32,6 +33,7 @@ __all__ = (
     "death_note",
     "endless",
     "fenced",
+    "held",
     "overshoot",
     "quarantine",
     "run_note",
@@ -57,8 +59,9 @@ def shortage(short: Short) -> str:
     if short.unpriced:
         return f"The dollars of {account.name!r} are limited, and nobody says what this model costs."
     if unit is Unit.SECONDS:
-        seconds = "" if account.limit is None else f"{account.limit.seconds:g} seconds"
-        return f"The {seconds} that {account.name!r} had from its first model call are over."
+        seconds = 0.0 if account.limit is None else account.limit.seconds or 0.0
+        had = f"The {plural(seconds, 'second')} that {account.name!r} had from its first model call"
+        return f"{had} {are(seconds)} over."
     return f"This call needs at least {counted(short.least, unit)}. {left(account, unit)}"
 
 
@@ -70,14 +73,17 @@ def unfit(short: Short) -> str:
 def left(account: Account, unit: Unit) -> str:
     """What has become of a limit."""
     most = BOUNDLESS if account.limit is None else account.limit.most
-    carved = {"are set aside for carved limits": account.carved} if account.carved else {}
+    carved = {"set aside for carved limits": account.carved} if account.carved else {}
     parts = {
-        "are spent": account.spent,
-        "are held by calls in flight": account.reserved,
+        "spent": account.spent,
+        "held by calls in flight": account.reserved,
         **carved,
-        "are kept for last answers": account.pool,
+        "kept for last answers": account.pool,
     }
-    told = [f"{quantity(each, unit)} {what}" for what, each in parts.items()]
+    told = [
+        f"{quantity(each, unit)} {are(1 if unit is Unit.DOLLARS else count_of(each, unit))} {what}"
+        for what, each in parts.items()
+    ]
     return f"Of the {quantity(most, unit)} that {account.name!r} may spend, {', '.join(told[:-1])} and {told[-1]}."
 
 
@@ -95,6 +101,22 @@ def quantity(amount: Amount, unit: Unit) -> str:
     """So much of one thing, where its name was said."""
     count = count_of(amount, unit)
     return dollars(count) if unit is Unit.DOLLARS else f"{count:,}"
+
+
+def held(account: Account, unit: str, seconds: float | None) -> str:
+    """Why an agent is paused until an account has more: `asks for more: limit tokens of team writing, for 41 s`.
+
+    Args:
+        account: Which one.
+        unit: What it had too little of; empty: an older version did not say.
+        seconds: For how long the agent has been so; None: it has not said so yet.
+    """
+    asks = account.limit is not None and Exhaustion(account.limit.on_exhaustion) is Exhaustion.ASK
+    limit = f"limit {unit}" if unit else "the limit"
+    time = "" if seconds is None else f", for {max(0.0, seconds):.0f} s"
+    return (
+        f"{'asks for more' if asks else 'paused until there is more'}: {limit} of {account.level} {account.name}{time}"
+    )
 
 
 def turn(queued: Queued) -> str:
@@ -162,7 +184,9 @@ def death_note(agent: AgentId, reason: str) -> str:
 
 def quarantine(agent: AgentId, deaths: tuple[Death, ...], policy: RestartPolicy) -> str:
     """Why an agent is not restarted once more: of what it died, the last death last."""
-    often = f"{times(len(deaths))} within {policy.period:g} seconds, and may be restarted {times(policy.intensity)}"
+    often = (
+        f"{times(len(deaths))} within {plural(policy.period, 'second')}, and may be restarted {times(policy.intensity)}"
+    )
     counted = Counter(shorten(death.reason, TEXT_SHOWN, placeholder="...").rstrip(".") for death in deaths)
     reasons = [reason if number == 1 else f"{reason} ({times(number)})" for reason, number in counted.items()]
     return whole(f"{agent} died {often}; it stays dead until it is spawned anew. It died of: {'; '.join(reasons)}.")

@@ -9,6 +9,7 @@ from inspect import isawaitable
 from typing import Any
 
 from ...protocols.messages import is_failure
+from ...protocols.plural import plural
 from ..containment import CancelledItself
 from ..leash import GRACE, Gave, Late, Leash, Raised
 from ..step.raised import sentence
@@ -83,7 +84,8 @@ class Executor:
                     return self._failed(tool, error)
                 case Late() as late:
                     end = late if tool.on_loop else Late.LEFT
-                    return ToolOutput.failure(f"{tool.name} took longer than {tool.timeout:g} seconds and {end}.")
+                    most = plural(tool.timeout or 0.0, "second")
+                    return ToolOutput.failure(f"{tool.name} took longer than {most} and {end}.")
 
     async def _on_loop(self, tool: Tool, given: Mapping[str, Any]) -> ToolOutput:
         def held(seconds: float) -> None:

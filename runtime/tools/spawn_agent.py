@@ -29,6 +29,10 @@ STOP_AGENT = "stop_agent"
 """Names that no other tool of any agent may have."""
 
 
+LEAST_TOKENS = 2_200
+"""With fewer no agent makes a call of its own: the first is reserved by its bytes, most of them the built-in tools'."""
+
+
 class KindOffer(NamedTuple):
     """A kind of agents that may be spawned.
 
@@ -100,7 +104,7 @@ def parameters(offers: Mapping[str, KindOffer]) -> Mapping[str, Json]:
         task={"type": "string", "description": "What it shall do. It sees nothing else of your conversation."},
         tokens={
             "type": "integer",
-            "description": "The most tokens it may spend in its life; left out: as many as its kind may.",
+            "description": f"The most tokens it may spend in its life, from {LEAST_TOKENS}; left out: its kind's.",
         },
     )
 
@@ -157,8 +161,11 @@ def flaw_of(task: str, tokens: int | None) -> str:
         return "its task is blank"
     if len(task.encode(errors="replace")) > BODY_LIMIT:
         return f"its task has more than {BODY_LIMIT:,} bytes; write a shorter one"
-    if tokens is not None and tokens < 1:
-        return f"tokens must be at least 1, not {tokens:,}"
+    if tokens is not None and tokens < LEAST_TOKENS:
+        return (
+            f"with tokens={tokens} it could not make a single model call; ask for {LEAST_TOKENS:,} or more, "
+            "or leave tokens out to give it as many as its kind may spend"
+        )
     return ""
 
 

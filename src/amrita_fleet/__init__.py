@@ -86,6 +86,10 @@ if TYPE_CHECKING:
     from .runtime.errors import Unpicklable as Unpicklable
     from .runtime.fleet import AgentRef as AgentRef
     from .runtime.fleet import Fleet as Fleet
+    from .runtime.fleet_file.errors import FleetFileInvalid as FleetFileInvalid
+    from .runtime.fleet_file.file import FleetFile as FleetFile
+    from .runtime.gateway.errors import ExtraMissing as ExtraMissing
+    from .runtime.gateway.serving import Dashboard as Dashboard
     from .runtime.hooks import AddNote as AddNote
     from .runtime.hooks import EndRun as EndRun
     from .runtime.hooks import ExtendRounds as ExtendRounds
@@ -105,6 +109,7 @@ if TYPE_CHECKING:
     from .runtime.journal_errors import JournalInvalid as JournalInvalid
     from .runtime.journal_errors import JournalUnavailable as JournalUnavailable
     from .runtime.journal_errors import RecordInvalid as RecordInvalid
+    from .runtime.limit_errors import AccountUnknown as AccountUnknown
     from .runtime.limit_errors import LimitTooLarge as LimitTooLarge
     from .runtime.limit_errors import PriceMissing as PriceMissing
     from .runtime.limit_errors import TeamUnknown as TeamUnknown
@@ -146,6 +151,7 @@ if TYPE_CHECKING:
 __all__ = (
     "UPDATE_STEP_TOOL",
     "Account",
+    "AccountUnknown",
     "Adapter",
     "AddNote",
     "Agent",
@@ -168,14 +174,18 @@ __all__ = (
     "ContentRefused",
     "ContextOverflow",
     "Course",
+    "Dashboard",
     "DeadFleet",
     "Deadlines",
     "EndRun",
     "Ending",
     "ExtendRounds",
+    "ExtraMissing",
     "Fleet",
     "FleetClosed",
     "FleetError",
+    "FleetFile",
+    "FleetFileInvalid",
     "FleetTaken",
     "FunctionConfig",
     "HookFailed",
@@ -351,10 +361,14 @@ _HOMES = {
         "Unpicklable",
     ),
     "runtime.journal_errors": ("FleetTaken", "JournalInvalid", "JournalUnavailable", "RecordInvalid"),
-    "runtime.limit_errors": ("LimitTooLarge", "PriceMissing", "TeamUnknown"),
+    "runtime.limit_errors": ("AccountUnknown", "LimitTooLarge", "PriceMissing", "TeamUnknown"),
     "runtime.log_context": ("LogContext",),
     "runtime.log_json": ("JsonFormatter",),
     "runtime.fleet": ("AgentRef", "Fleet"),
+    "runtime.fleet_file.errors": ("FleetFileInvalid",),
+    "runtime.fleet_file.file": ("FleetFile",),
+    "runtime.gateway.errors": ("ExtraMissing",),
+    "runtime.gateway.serving": ("Dashboard",),
     "runtime.hooks": (
         "AddNote",
         "EndRun",

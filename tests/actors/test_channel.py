@@ -30,8 +30,8 @@ async def test_mail_for_one_who_is_not_spawned_again_yet_may_be_sent_again() -> 
         await post(ENDED).deliver(ANA, b"")
 
 
-async def test_whoever_asks_such_a_one_for_something_else_hears_at_once_that_it_died() -> None:
-    with pytest.raises(ChannelClosed, match="it died: its process ended"):
+async def test_whoever_asks_such_a_one_for_something_else_hears_at_once_why_it_cannot_answer() -> None:
+    with pytest.raises(ChannelClosed, match="it is not spawned again yet"):
         await post(ENDED).ask(ANA, lambda handle: handle.receipt.remote(MessageId("m")))
 
 

@@ -1,9 +1,11 @@
 """Limits in more than tokens, of fleets, teams, agents and runs, and what happens when they are reached."""
 
 import asyncio
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -209,6 +211,26 @@ async def test_a_person_is_asked_and_says_no(make_fleet: MakeFleet) -> None:
         assert (await seen(fleet, "budget.asked")).agent == "ana"
         await fleet.grant_no_more()
         assert (await run.outcome()).limit is Limit.FLEET_MODEL_CALLS
+
+
+@pytest.mark.parametrize(
+    ("action", "said"), [("ask", "asks for more"), ("pause", "paused until there is more")], ids=["ask", "pause"]
+)
+async def test_the_row_of_who_stays_where_it_is_says_what_it_asks_for(
+    make_fleet: MakeFleet, action: Literal["ask", "pause"], said: str
+) -> None:
+    few = Limits(model_calls=3, on_exhaustion=action)
+    async with make_fleet(name="crew", teams={"two": few}) as fleet:
+        (ana,) = await fleet.spawn(looking(), ["ana"], team="two")
+        run = await ana.start("Look.")
+        async with asyncio.timeout(20):
+            while not (row := (await fleet.statuses())[0]).note.endswith(" s") or row.phase != "paused":  # noqa: ASYNC110
+                await asyncio.sleep(0.02)  # no notice tells that the row is there
+        assert re.fullmatch(rf"{said}: limit model_calls of team two, for \d+ s", row.note)
+        assert type(row.phase) is str
+        await fleet.grant_no_more(of="two")
+        assert (await run.outcome()).limit is Limit.TEAM_MODEL_CALLS
+        assert said not in (await fleet.statuses())[0].note
 
 
 async def test_a_person_who_lets_it_go_on_without_more_is_asked_again(make_fleet: MakeFleet) -> None:

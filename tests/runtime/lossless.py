@@ -5,12 +5,13 @@ from collections.abc import Iterator
 from itertools import chain
 
 from amrita_fleet.protocols.ids import AgentId, MessageId, RunId
+from amrita_fleet.protocols.notices import Notice
 from amrita_fleet.protocols.outcome import Outcome
 from amrita_fleet.runtime.errors import PeerUnreachable
 from amrita_fleet.runtime.journal_errors import JournalUnavailable
 from amrita_fleet.runtime.ports import Record
 from amrita_fleet.runtime.records import Happened, Past, Queued, decode_record, replay
-from amrita_fleet.runtime.step.events import Asked, MailTaken, Woken
+from amrita_fleet.runtime.step.events import Asked, MailTaken, Replied, Woken
 from amrita_fleet.runtime.supervision.account import Account
 
 from .conversation import ANA, BOB, BODIES, NAMES, agents, part
@@ -26,6 +27,7 @@ class Conversation:
     Attributes:
         outcomes: What the last process told of the runs that were asked for.
         accounts: The Supervisor's, in the end.
+        notices: All that the fleet's log has, in the end.
         appends: The streams of the last process's appends.
     """
 
@@ -33,6 +35,7 @@ class Conversation:
         self.world = World(part)
         self.outcomes: dict[AgentId, Outcome] = {}
         self.accounts: tuple[Account, ...] = ()
+        self.notices: tuple[Notice, ...] = ()
         self.appends: tuple[str, ...] = ()
 
     def live(self, *strikes: Strike) -> "Conversation":
@@ -62,6 +65,8 @@ class Conversation:
             await self.world.clock.sleep(0.05)
         self.outcomes = {agent: await system.outcome(agent, run) for agent, run in runs.items()}
         self.accounts = await system.accounts()
+        while news := await system.notices(self.notices[-1].number if self.notices else 0, 0.05):
+            self.notices += news
 
     async def spawn(self, system: DoomedSystem) -> None:
         """Bring all three to life, as soon as the journal lets them be read."""
@@ -103,6 +108,7 @@ class Conversation:
         for agent in NAMES:
             self.check_history(agent)
             self.check_mail(agent)
+            self.check_notices(agent)
             again = sum(times - 1 for (by, _), times in self.world.served.items() if by == agent)
             assert again <= kills, f"{agent} made {again} model calls more"
         self.check_tools()
@@ -127,6 +133,20 @@ class Conversation:
         read = [letters[one.message] for one in self.past(agent).taken]
         for sender in NAMES:
             assert [body for by, body in read if by == sender] == BODIES.get((sender, agent), []), (sender, agent)
+
+    def check_notices(self, agent: AgentId) -> None:
+        """What is written of the agent was told once, in order, whichever of its lives was to tell it."""
+        mine = [notice for notice in self.notices if notice.agent == agent]
+
+        def told(kind: str) -> list[Notice]:
+            return [notice for notice in mine if f"{notice.type}.{notice.extra_type}" == kind]
+
+        past = self.past(agent)
+        assert [notice.data["id"] for notice in told("mail.consumed")] == [one.message for one in past.taken]
+        assert [notice.run for notice in told("run.started")] == [outcome.run for outcome in past.outcomes]
+        assert [notice.run for notice in told("run.finished")] == [outcome.run for outcome in past.outcomes]
+        replied = sum(isinstance(event, Replied) for event in self.events(agent))
+        assert len(told("model.replied")) == replied, "also what is told before the rest that follows"
 
     def check_tools(self) -> None:
         looks = {name for name in self.world.ran if name.startswith("look")}

@@ -161,9 +161,9 @@ def test_a_value_that_cannot_work_is_refused_with_its_field(field: str, value: o
     [
         (0, "must be at least 1"),
         (-1, "must be at least 1"),
-        (1.5, "must be whole, not 1.5"),
-        (True, "must be whole, not True"),
-        ("9", "must be whole, not '9'"),
+        (1.5, r"must be whole, (.*, )?not 1\.5"),
+        (True, r"must be whole, (.*, )?not True"),
+        ("9", r"must be whole, (.*, )?not '9'"),
     ],
 )
 def test_a_limit_that_is_none_is_refused_wherever_it_is_given(limit: int, sentence: str) -> None:

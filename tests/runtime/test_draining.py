@@ -361,7 +361,7 @@ async def test_an_agent_that_comes_to_life_while_its_fleet_ends_is_refused_and_i
         with pytest.raises(FleetClosed):
             await spawning
         assert (await process.ana()).phase == "dead"
-        with pytest.raises(ChannelClosed, match="does not live"):
+        with pytest.raises(ChannelClosed, match="its spawn was undone"):
             await process.start()
     async with Process(journal).open() as process:
         process.go["x"].set()

@@ -61,7 +61,7 @@ async def test_what_has_happened_is_one_record_at_the_next_commit() -> None:
     await recorder.commit()
     await recorder.commit()
 
-    assert await house.records() == [Happened((GO, MailTaken(Op(1), ())), 1_000.0)]
+    assert await house.records() == [Happened((GO, MailTaken(Op(1), ())), 1_000.0, told=0)]
     again, past = await house.life(2)
     assert past == recorder.past
     assert again.lived

@@ -17,6 +17,7 @@ from amrita_fleet.protocols.errors import DecodeError, VersionMismatch
 from amrita_fleet.protocols.ids import AgentId, RunId
 from amrita_fleet.protocols.messages import Finish as FinishReason
 from amrita_fleet.protocols.messages import Json, Message, Reply, Role, ToolCall, Usage
+from amrita_fleet.protocols.notices import Notice
 from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.protocols.presets import ModelPreset
 from amrita_fleet.protocols.providers.openai_chat import OpenAIChat
@@ -437,6 +438,39 @@ def test_records_of_a_program_that_knew_neither_hops_nor_open_questions_are_read
     assert records[-1] != snapshot_of(past), "what was not written is not known"
     assert past.state.hops_after("bob.1.ana.1") == 1
     assert past.state.transcript == come_to(*records).state.transcript
+
+
+def test_what_is_to_be_told_is_numbered_in_the_record_and_a_snapshot_keeps_the_numbers() -> None:
+    happened = counted(recorded(Tale((calls("count"), says("Done.")))))
+    whole = come_to(*happened)
+
+    assert [notice.recorded for notice in whole.untold] == [*range(1, whole.told + 1)]
+    assert {"run.started", "model.replied", "run.finished"} <= {kind(notice) for notice in whole.untold}
+    for place in range(len(happened)):
+        again = come_to(snapshot_of(come_to(*happened[:place])), *happened[place:])
+        assert (again.told, again.untold) == (whole.told, whole.untold)
+
+
+def test_records_of_a_program_that_did_not_count_notices_have_nothing_told_again() -> None:
+    happened = counted(recorded(Tale((calls("count"), says("Done.")))))
+    earlier = [without(msgpack.unpackb(encode_record(record)[2:]), {"told"}) for record in happened]
+
+    past = come_to(*(decode_record(bytes([VERSION, 1]) + msgpack.packb(each)) for each in earlier))
+
+    assert (past.told, past.untold) == (0, ())
+    assert past.state.transcript == come_to(*happened).state.transcript
+
+
+def counted(happened: list[Happened]) -> list[Happened]:
+    """Records that say how many notices those before them do."""
+    found = list[Happened]()
+    for record in happened:
+        found.append(replace(record, told=come_to(*found).told))
+    return found
+
+
+def kind(notice: Notice) -> str:
+    return f"{notice.type}.{notice.extra_type}"
 
 
 # --- what providers send beside an answer -----------------------------------------------------------------------------

@@ -115,7 +115,7 @@ async def test_of_a_fleet(value: object) -> None:
 
 
 @given
-@pytest.mark.parametrize("argument", ["name", "limit", "system", "address", "restarts", "watch"])
+@pytest.mark.parametrize("argument", ["name", "limit", "teams", "journal", "system", "address", "restarts", "watch"])
 def test_of_a_fleet_that_is_made(argument: str, value: object) -> None:
     made = tried(partial(cast("Any", Fleet), **{"system": "local", argument: value}))
     assert made is None or isinstance(made, Fleet)

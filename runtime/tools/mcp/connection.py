@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, cast
 
 from ....protocols.errors import PresetInvalid
 from ....protocols.messages import Json
+from ....protocols.plural import plural
 from ....protocols.providers.base import ToolSchema
 from ...errors import ToolServerFailed
 from ..output import ToolOutput
@@ -81,7 +82,7 @@ class Connection:
             async with asyncio.timeout(self._server.timeout):
                 offered = await listed(client)
         except TimeoutError:
-            raise self._failed(f"it did not list its tools within {self._server.timeout:g} seconds") from None
+            raise self._failed(f"it did not list its tools within {plural(self._server.timeout, 'second')}") from None
         except Exception as error:  # noqa: BLE001  whatever the SDK makes of an answer
             raise self._failed(f"it does not list its tools: {gist(error)}") from None
         wanted = self._server.tools
@@ -161,7 +162,7 @@ class Connection:
         """Why it did not start, or broke."""
         match error:
             case _ if self._late:
-                what = f"it did not answer as an MCP server within {self._server.timeout:g} seconds"
+                what = f"it did not answer as an MCP server within {plural(self._server.timeout, 'second')}"
             case asyncio.CancelledError():
                 return self._reason
             case ModuleNotFoundError(name="mcp"):

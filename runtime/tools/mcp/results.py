@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, cast
 
 from ....protocols.messages import Json
+from ....protocols.plural import plural
 from ..output import ToolOutput
 from ..room import Room
 from ..text import as_text
@@ -47,7 +48,7 @@ def told(block: "ContentBlock") -> str:
         case "text":
             return block.text
         case "image" | "audio":
-            return left_out(block.type, block.mime_type, f"{decoded(block.data)} bytes")
+            return left_out(block.type, block.mime_type, plural(decoded(block.data), "byte"))
         case "resource":
             return embedded(block)
         case "resource_link":
@@ -61,7 +62,7 @@ def embedded(block: "EmbeddedResource") -> str:
     resource = block.resource
     if isinstance(resource, TextResourceContents):
         return resource.text
-    return left_out("resource", str(resource.uri), resource.mime_type or "", f"{decoded(resource.blob)} bytes")
+    return left_out("resource", str(resource.uri), resource.mime_type or "", plural(decoded(resource.blob), "byte"))
 
 
 def left_out(what: str, *facts: str) -> str:

@@ -55,13 +55,21 @@ def complaint(capsys: pytest.CaptureFixture[str]) -> Complain:
         ((*RUN, "--tools", "nowhere"), "--tools nowhere gives no tools: it should read module:attribute"),
         (("run", "task", "--base-url", "localhost", "--model", "m"), "ModelPreset.base_url must begin with http://"),
         (("run", "task"), "Missing option"),
+        (("run", "fleet.yaml", "--model", "m"), "Leave out --model: a fleet file (fleet.yaml) says that itself."),
+        (
+            ("run", "fleet.yml", "--agents", "2", "--limit", "5"),
+            "Leave out --limit, --agents: a fleet file (fleet.yml)",
+        ),
+        (("run", "Sum up all.yaml"), "Missing option '--model'"),
+        (("check",), "Name one fleet file, or give --schema."),
+        (("check", "fleet.yaml", "--schema"), "Name one fleet file, or give --schema."),
         (("doctor", "--model", "m"), "Missing option '--base-url'"),
         (("doctor", "--model", "m", "--base-url", "h"), "ModelPreset.base_url must begin with http://"),
         (("ps", "--address", "nonsense"), "What was given as 'address' cannot be used: it must be host:port"),
         (("send", "lead"), "Missing argument"),
         (
             ("fly",),
-            "No such command 'fly'. There are demo, run, ps, top, watch, tail, show, attach, ",
+            "No such command 'fly'. There are demo, run, check, ps, top, watch, tail, show, attach, ",
         ),
         (("stpo",), "No such command 'stpo'. Did you mean 'stop'?"),
         (("stop", "ana", "--all"), "Name the agents to stop or give --all, not both."),
@@ -168,6 +176,15 @@ def test_without_arguments_there_is_help(capsys: pytest.CaptureFixture[str]) -> 
 def test_the_version_is_told(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.run_command(["--version"]) == Status.OK
     assert capsys.readouterr().out.startswith("amrita-fleet ")
+
+
+@pytest.mark.slow
+def test_a_shell_completes_the_names_of_commands() -> None:
+    words = {"_AMRITA_FLEET_COMPLETE": "complete_bash", "COMP_WORDS": "amrita-fleet res", "COMP_CWORD": "1"}
+    script = "import sys; from amrita_fleet.__main__ import main; sys.argv = ['amrita-fleet']; main()"
+    environment = {**os.environ, "PYTHONPATH": str(SOURCE), **words}
+    done = subprocess.run([sys.executable, "-c", script], env=environment, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout.split()) == (0, ["resume"])
 
 
 @pytest.mark.slow

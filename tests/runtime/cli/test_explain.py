@@ -51,3 +51,10 @@ def test_what_there_is_nothing_about_is_told_with_what_is_near(capsys: pytest.Ca
     assert err.startswith("amrita-fleet: Nothing is called 'MailboxFul': ")
     assert app.run_command(["explain", "step.stal"]) == Status.BAD_INPUT
     assert "did you mean step.stall" in capsys.readouterr().err
+
+
+def test_what_is_explained_stands_by_itself() -> None:
+    told = entry("watch.quarantined") or ""
+    assert "facts in `data`: `trouble`, `agents`, and the evidence" in told
+    referring = [name for topic in TOPICS for name, text in entries(topic).items() if ": the same" in text]
+    assert referring == []

@@ -75,7 +75,7 @@ class Person:
     def told(self, *arguments: str, system: str = "local") -> dict[str, Any]:
         """What a run that succeeds says as JSON."""
         status, out, err = self.run(*arguments, "--json", system=system)
-        assert (status, err) == (Status.OK, "")
+        assert (status, err) == (Status.OK, ""), f"it said:\n{out}\n{err}"  # whole: a comparison is cut short
         return dict(json.loads(out))
 
     def begin(self, *arguments: str, system: str = "local") -> "subprocess.Popen[str]":

@@ -59,8 +59,14 @@ def test_without_a_rule_that_fits_the_request_is_refused_with_what_was_read() ->
         weather().answer(conversation(Said("user", "Sing."), tools=("get_weather", "sing")))
     assert caught.value.status == 400
     assert caught.value.message == (
-        "No rule of scenario 'weather' fits: the newest message is from user, tools offered: get_weather, sing."
+        "No rule of scenario 'weather' fits: "
+        "the newest message is from user: 'Sing.', tools offered: get_weather, sing."
     )
+
+
+def test_a_refusal_quotes_no_more_than_the_beginning_of_a_long_message() -> None:
+    with pytest.raises(Refused, match=r"from user: 'x{200}\.\.\.', tools"):
+        weather().answer(conversation(Said("user", 1_000 * "x")))
 
 
 def test_the_first_rule_that_fits_answers() -> None:

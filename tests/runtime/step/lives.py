@@ -166,6 +166,7 @@ class Life:
         self.state: AgentState = past.state
         self._kill = kill
         self._new: list[Event] = []
+        self._told = past.told
         self._timers: list[Event] = []
         taken = {each.message for each in past.taken}
         world.mailbox[:] = [letter for letter in world.mailbox if letter.id not in taken]
@@ -257,8 +258,8 @@ class Life:
     def commit(self, ids: tuple[MessageId, ...]) -> None:
         """Write what happened since the last commit, then take out what it holds."""
         if self._new:
-            self.world.write(encode_record(Happened(tuple(self._new))))
-            self._new = []
+            self.world.write(encode_record(Happened(tuple(self._new), told=self._told)))
+            self._new, self._told = [], self.past.told
         if self.world.checked:
             assert self.world.past() == self.past
             assert self.past.state == self.state

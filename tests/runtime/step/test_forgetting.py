@@ -26,7 +26,7 @@ def test_a_request_that_failed_before_any_reply_is_not_remembered(failure: Failu
     assert str(play.outcome) == "failed"
     assert play.texts == ["Hello.", "Hi."]
     (told,) = play.told("run.forgotten")
-    assert (told.text, told.warning) == ("What the run added to the memory is left out, 1 messages", True)
+    assert (told.text, told.warning) == ("What the run added to the memory is left out, 1 message", True)
     play.ask("Is the weather nice?")
     assert play.texts == ["Hello.", "Hi.", "Is the weather nice?", "Fine."]
     assert play.state.transcript.runs == (0, 2)

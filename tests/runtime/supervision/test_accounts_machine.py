@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass, replace
 
+import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, invariant, precondition, rule
@@ -11,6 +12,7 @@ from amrita_fleet.protocols.checkin import CheckIn, Proceed, Settlement, Stop
 from amrita_fleet.protocols.ids import AgentId, Incarnation, RunId
 from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.runtime.clock import VirtualClock
+from amrita_fleet.runtime.errors import NameTaken
 from amrita_fleet.runtime.supervision.account import Account
 from amrita_fleet.runtime.supervision.commands import Newcomer
 from amrita_fleet.runtime.supervision.supervisor import Supervisor
@@ -166,6 +168,10 @@ class AnyFleet(RuleBasedStateMachine):
     @rule(data=st.data())
     def live_again(self, data: st.DataObject) -> None:
         agent = data.draw(st.sampled_from(sorted(self.dead)))
+        if agent in self.stopped:
+            with pytest.raises(NameTaken, match="was stopped"):
+                self.supervisor.admit_all([Newcomer(agent, None, LIMITS[agent])], 1)
+            return
         (life,) = self.supervisor.admit_all([Newcomer(agent, None, LIMITS[agent])], 1)
         self.lives[agent] += 1
         assert life == self.lives[agent]

@@ -78,3 +78,17 @@ def test_of_a_run_and_of_a_dead_letter_that_are_reported_twice_others_are_told_o
     for _ in range(2):
         house.supervisor.report(status(), (ended, dead))
     assert house.notes == [(ANA, "bob ended its run: stalled."), (ANA, "bob never read your message m1: stopped.")]
+
+
+def recorded(place: int, number: int) -> Notice:
+    return replace(step(number, f"record {place}"), recorded=place)
+
+
+def test_what_the_record_says_counts_once_over_all_lives() -> None:
+    house = House()
+    house.supervisor.report(status(), (recorded(1, 1), step(2, "in passing"), recorded(2, 3)))
+    house.supervisor.died(BOB, FIRST, "killed")
+    house.supervisor.admit(BOB, ANA, None, 3)
+    house.supervisor.report(status(life=SECOND), (recorded(2, 1), recorded(3, 2), step(3, "in passing")))
+    assert house.told() == ["record 1", "in passing", "record 2", "record 3", "in passing"]
+    assert {notice.recorded for notice in house.supervisor.feed.read(0, 100)} == {0}

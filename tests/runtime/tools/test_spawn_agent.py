@@ -27,6 +27,11 @@ from amrita_fleet.runtime.tools.spawn_agent import KindOffer, spawning_tools
 
 pytestmark = pytest.mark.anyio
 
+TOO_FEW = (
+    "ERROR: Nothing was spawned: with tokens={} it could not make a single model call; ask for 2,200 or more, or leave "
+    "tokens out to give it as many as its kind may spend."
+)
+
 KID, FIRST = AgentId("kid"), Incarnation(1)
 OFFERS = {
     "reader": KindOffer("reads files", Limits(tokens=20_000, dollars=2), Allowance(children=2), priced=True),
@@ -130,10 +135,10 @@ async def test_a_child_gets_its_task_as_a_question_under_the_calls_own_id() -> N
     [
         ("reader", 5_000, Limits(tokens=5_000, dollars=2)),
         ("reader", 50_000, Limits(tokens=20_000, dollars=2)),
-        ("writer", 700, Limits(tokens=700)),
+        ("writer", 2_700, Limits(tokens=2_700)),
         ("writer", None, None),
         ("payer", None, Limits(dollars=1)),
-        ("payer", 700, Limits(tokens=700, dollars=1)),
+        ("payer", 2_700, Limits(tokens=2_700, dollars=1)),
     ],
 )
 async def test_a_child_may_spend_what_is_asked_for_up_to_what_its_kind_may(
@@ -151,7 +156,13 @@ async def test_a_child_may_spend_what_is_asked_for_up_to_what_its_kind_may(
         ({"kind": "reeder"}, "ERROR: There is no kind 'reeder'. Choose one of: reader."),
         ({"kind": "clown"}, "ERROR: There is no kind 'clown'. Choose one of: reader, writer, payer."),
         ({"task": " "}, "ERROR: Nothing was spawned: its task is blank."),
-        ({"tokens": 0}, "ERROR: Nothing was spawned: tokens must be at least 1, not 0."),
+        *(
+            (
+                {"tokens": tokens},
+                TOO_FEW.format(tokens),
+            )
+            for tokens in (-1, 0, 10, 2_199)
+        ),
         (
             {"task": "x" * (BODY_LIMIT + 1)},
             "ERROR: Nothing was spawned: its task has more than 65,536 bytes; write a shorter one.",

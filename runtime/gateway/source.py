@@ -1,0 +1,148 @@
+"""Where the gateway has a fleet from: what it reads and what it pulls, as a port, and the one over a running fleet."""
+
+from typing import Protocol
+
+from ...protocols.approval import Approval
+from ...protocols.checkin import AgentStatus
+from ...protocols.ids import AgentId, MessageId
+from ...protocols.limits import Limits
+from ...protocols.mail import Receipt
+from ...protocols.notices import Notice
+from ..errors import NameInvalid
+from ..given import check_text
+from ..helm import Helm, name_of
+from ..supervision.account import Account
+from ..system import Stopped, System
+
+__all__ = ("FleetSource", "SystemSource")
+
+
+class FleetSource(Protocol):
+    """A fleet as the gateway knows it: a running one, or a recording of one."""
+
+    @property
+    def name(self) -> str:
+        """The fleet's."""
+        ...
+
+    async def rows(self) -> tuple[AgentStatus, ...]:
+        """A row for each agent, in the order they came, as far as the Supervisor has been told.
+
+        Raises:
+            FleetError: They cannot be had now; of one that is over, `ChannelClosed`, `FleetClosed` or `FleetTaken`.
+        """
+        ...
+
+    async def accounts(self) -> tuple[Account, ...]:
+        """All accounts, the fleet's among them; raises what `rows` raises."""
+        ...
+
+    async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
+        """Notices numbered above `after`, oldest first; waits up to `wait` seconds while there are none.
+
+        Raises what `rows` raises.
+        """
+        ...
+
+    async def approvals(self) -> tuple[Approval, ...]:
+        """The calls that wait for a person; raises what `Approvals.pending` raises."""
+        ...
+
+    async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
+        """Answer one; raises what `Approvals.allow` and `Approvals.refuse` raise."""
+        ...
+
+    async def send(self, agent: str, body: str) -> Receipt:
+        """Send a message as the person at the keyboard; raises what `Helm.send` raises."""
+        ...
+
+    async def receipt(self, recipient: str, message: str) -> Receipt | None:
+        """What became of a message; None: nobody knows. Raises what `Helm.receipt` raises."""
+        ...
+
+    async def pause(self, agent: str, reason: str | None) -> None:
+        """Pause an agent and those below it; without a reason let them go on. Raises what `Helm.pause` raises."""
+        ...
+
+    async def stop(self, agents: tuple[str, ...], reason: str) -> Stopped:
+        """Stop agents and those below them; none named: all. Raises what `Helm.stop` raises."""
+        ...
+
+    async def kill(self, agent: str) -> None:
+        """End an agent's process at once. Raises what `Fleet.kill` raises."""
+        ...
+
+    async def limit(self, account: str | None, limit: Limits | None) -> None:
+        """Limit an agent, a team or a run anew; None: the fleet. Raises what `Fleet.limit` raises."""
+        ...
+
+
+class SystemSource:
+    """A running fleet, by its helm and its system."""
+
+    def __init__(self, helm: Helm, system: System) -> None:
+        """Both belong to the running event loop, and are open."""
+        self._helm = helm
+        self._system = system
+
+    @property
+    def name(self) -> str:
+        """The fleet's."""
+        return self._system.fleet
+
+    async def rows(self) -> tuple[AgentStatus, ...]:
+        """What the Supervisor knows: no agent is asked."""
+        return await self._system.statuses(fresh=False)
+
+    async def accounts(self) -> tuple[Account, ...]:
+        """The Supervisor's accounts."""
+        return await self._system.accounts()
+
+    async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
+        """The Supervisor's notices."""
+        return await self._system.notices(after, wait)
+
+    async def approvals(self) -> tuple[Approval, ...]:
+        """What all agents hold."""
+        return await self._helm.approvals.pending()
+
+    async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
+        """Answer one. What is allowed needs no reason."""
+        if allowed:
+            await self._helm.approvals.allow(approval)
+        else:
+            await self._helm.approvals.refuse(approval, reason)
+
+    async def send(self, agent: str, body: str) -> Receipt:
+        """Send a message from the user."""
+        return await self._helm.send(agent, body)
+
+    async def receipt(self, recipient: str, message: str) -> Receipt | None:
+        """Ask the recipient, or what is left of it."""
+        check_text("message", message)
+        return await self._system.post.receipt(name_of(recipient), MessageId(message))
+
+    async def pause(self, agent: str, reason: str | None) -> None:
+        """Pause or resume."""
+        if reason is None:
+            await self._helm.resume(agent)
+        else:
+            await self._helm.pause(agent, reason)
+
+    async def stop(self, agents: tuple[str, ...], reason: str) -> Stopped:
+        """Stop some, or all."""
+        return await (self._helm.stop(*agents, reason=reason) if agents else self._helm.stop_all(reason))
+
+    async def kill(self, agent: str) -> None:
+        """End its process."""
+        await self._system.kill(name_of(agent))
+
+    async def limit(self, account: str | None, limit: Limits | None) -> None:
+        """Limit one account.
+
+        Raises:
+            NameInvalid: The name is none; an empty one must not come to mean the whole fleet.
+        """
+        if account == "":
+            raise NameInvalid(name="", reason="leave the account out to mean the fleet")
+        await self._system.budgets.limit(AgentId("") if account is None else name_of(account), limit)

@@ -1,0 +1,105 @@
+"""The gateway's actor: one process, which ends with the fleet; and the command, which serves any fleet."""
+
+import asyncio
+from pathlib import Path
+from typing import Any, cast
+
+import httpx
+import pytest
+import ray
+from ray.util import list_named_actors
+
+from amrita_fleet import Agent, Fleet, SystemUnavailable
+from amrita_fleet.actors.gateway import GATEWAY
+from amrita_fleet.protocols.providers.script import say
+from amrita_fleet.protocols.providers.scripted import scripted
+from amrita_fleet.runtime.cli.dashboard import serve
+
+pytestmark = [pytest.mark.anyio, pytest.mark.ray]
+
+
+def is_there(fleet: str) -> bool:
+    """Whether the fleet has such an actor."""
+    found = cast("Any", list_named_actors)(all_namespaces=True)
+    return any(each["name"] == GATEWAY and each["namespace"].endswith(fleet) for each in found)
+
+
+def is_gateway(process: Path) -> bool:
+    try:
+        return process.read_bytes().startswith(b"ray::GatewayActor")
+    except OSError:  # it has just ended
+        return False
+
+
+def processes() -> int:
+    """How many of this machine's processes are gateways of ours."""
+    return sum(map(is_gateway, Path("/proc").glob("[0-9]*/cmdline")))
+
+
+async def gone_to(count: int) -> None:
+    """Wait until there are no more than so many. Nobody tells when a process is gone from the machine's table."""
+    async with asyncio.timeout(10):
+        while True:
+            if processes() <= count:
+                return
+            await asyncio.sleep(0.1)
+
+
+async def test_its_process_is_there_once_and_gone_when_the_fleet_is_closed(ray_cluster: str) -> None:
+    assert ray_cluster
+    before = processes()
+    async with Fleet("watched") as fleet:
+        first = await fleet.serve_dashboard()
+        assert await fleet.serve_dashboard() == first
+        assert is_there("watched")
+        assert processes() == before + 1
+    assert not is_there("watched")
+    await gone_to(before)
+
+
+async def test_a_port_that_is_taken_leaves_no_process_behind(ray_cluster: str) -> None:
+    assert ray_cluster
+    async with Fleet("watched") as fleet, Fleet("crowded") as crowded:
+        port = httpx.URL((await fleet.serve_dashboard()).url).port or 0
+        with pytest.raises(SystemUnavailable, match=f"port {port} of 127.0.0.1 is taken"):
+            await crowded.serve_dashboard(port=port)
+        assert not is_there("crowded")
+        assert (await crowded.serve_dashboard()).url
+
+
+async def test_when_the_supervisor_is_dead_the_gateway_says_that_the_fleet_is_over(ray_cluster: str) -> None:
+    assert ray_cluster
+    async with asyncio.timeout(60), Fleet("headless") as fleet:
+        dashboard = await fleet.serve_dashboard()
+        supervisor = ray.get_actor("supervisor", "amrita-headless")
+        headers = {"Authorization": f"Bearer {dashboard.token}"}
+        async with (
+            httpx.AsyncClient(base_url=dashboard.url, headers=headers, timeout=30) as client,
+            client.stream("GET", "/api/events") as response,
+        ):
+            lines = response.aiter_lines()
+            while not (await anext(lines)).startswith("event: fleet"):
+                pass
+            ray.kill(supervisor)
+            while not (await anext(lines)).startswith("event: over"):
+                pass
+
+
+@pytest.mark.slow
+async def test_the_command_serves_a_fleet_of_another_process_until_that_is_over(
+    ray_cluster: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert ray_cluster
+    async with asyncio.timeout(60), Fleet("shown") as fleet:
+        await fleet.spawn(Agent(preset=scripted(say("Good."))), ["ana"])
+        serving = asyncio.create_task(serve("shown", "auto", "127.0.0.1", 0, browser=False))
+        link = ""
+        while not link:
+            await asyncio.sleep(0.1)
+            link = capsys.readouterr().out.removeprefix("fleet shown: ").strip()
+        async with httpx.AsyncClient(follow_redirects=True) as browser:
+            assert (await browser.get(link)).json()["fleet"] == "shown"
+        serving.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await serving
+        assert (await fleet.statuses())[0].phase == "idle"
