@@ -22,6 +22,7 @@ from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
 from ..runtime.suspension import Stand
 from ..runtime.system import STOP_PATIENCE, Stopped
+from ..runtime.tracing import current_traceparent
 from .agent import AgentActor
 from .approvals import RayApprovals
 from .budgets import RayBudgets
@@ -139,7 +140,10 @@ class Steering:
             PeerUnreachable: It does not answer, so the run may have been queued or not.
             PriceMissing: Its money is limited, and a preset does not say what its model costs.
         """
-        return await self._ask(agent, lambda actor: actor.start.remote(task, time_limit, list(said), stand, limit))
+        caller = current_traceparent()
+        return await self._ask(
+            agent, lambda actor: actor.start.remote(task, time_limit, list(said), stand, limit, caller)
+        )
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.

@@ -46,6 +46,8 @@ from .suspension import Stand
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped, with_children
 from .tools.mcp.pool import ServerPool
 from .tools.served import served_tools
+from .trace_setup import open_tracer
+from .tracing import Tracer, current_traceparent
 from .watchdog import Watchdog, watch_over
 from .watching import next_notices
 
@@ -82,6 +84,7 @@ class LocalSystem:
         owns_journal: bool = False,
         restarts: RestartPolicy = USUAL,
         watch: WatchPolicy | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         """Nothing runs before `open`.
 
@@ -93,6 +96,7 @@ class LocalSystem:
             owns_journal: It is closed with the system.
             restarts: How often an agent may be restarted.
             watch: What is done about agents that hang or loop; None: the defaults.
+            tracer: Where spans go; None: as the program or the environment says.
         """
         self.fleet = fleet
         self._limit = limit
@@ -103,6 +107,7 @@ class LocalSystem:
         self._commands: JournaledCommands | None = None
         self._hosts: dict[AgentId, AgentHost] = {}
         self._policy = watch
+        self._tracer = tracer
         self._watching: StandingWork | None = None
         self._servers = ServerPool(self._clock.monotonic)
 
@@ -115,9 +120,10 @@ class LocalSystem:
             RecordInvalid: What it holds of the fleet cannot be read.
         """
         try:
+            self._tracer = self._tracer or open_tracer(self.fleet)
             await self._begin()
         except BaseException:
-            await self._close_journal()
+            await self._close_ports()
             raise
 
     async def _begin(self) -> None:
@@ -157,8 +163,12 @@ class LocalSystem:
         self._children = LocalChildren(
             self.fleet, self._supervisor, self._post, self._hosts, self._lives, self._office.close
         )
-        self._around = Surroundings(link, self._post, clock, self._log, children=self._children)
+        self._around = self._surroundings(link)
         self._watching = watch_over(self._watchdog)
+
+    def _surroundings(self, link: LocalLink) -> Surroundings:
+        post, clock, log, children = self._post, self._clock, self._log, self._children
+        return Surroundings(link, post, clock, log, children=children, fleet=self.fleet, tracer=self._tracer)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)
@@ -181,15 +191,17 @@ class LocalSystem:
         await self._children.aclose()
         await self._servers.aclose()
         await self._notes.aclose()
-        await self._close_journal()
+        await self._close_ports()
         for error in filter(None, ended):
             raise error
 
-    async def _close_journal(self) -> None:
+    async def _close_ports(self) -> None:
         if self._commands is not None:
             await self._commands.aclose()
         if self._owned is not None:
             await self._owned.aclose()
+        if self._tracer is not None:
+            await self._tracer.aclose()
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
         """Bring agents to life; all of them or none.
@@ -280,7 +292,7 @@ class LocalSystem:
             QueueFull: Too many runs wait.
             PriceMissing: Its money is limited, and a preset does not say what its model costs.
         """
-        return await self._post.host(agent).start(task, time_limit, said, stand, limit)
+        return await self._post.host(agent).start(task, time_limit, said, stand, limit, current_traceparent())
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.
