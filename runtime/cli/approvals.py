@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import typer
 
 from ...protocols.approval import Approval
+from .console import say
 from .options import Address, AsJson, FleetName
+from .visible import visible
 from .wording import plural
 
 if TYPE_CHECKING:
@@ -39,7 +41,7 @@ async def listed(name: str, address: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"fleet": fleet.name, "approvals": [asdict(each) for each in pending]})
         return
-    typer.echo(f"fleet {fleet.name}: {plural(len(pending), 'call')} waiting for approval")
+    say(f"fleet {fleet.name}: {plural(len(pending), 'call')} waiting for approval")
     if pending:
         stdout().print(approvals_table(pending, time.time()))
 
@@ -57,10 +59,6 @@ def approvals_table(pending: Iterable[Approval], now: float) -> "Table":
     table.add_column("reason", overflow="fold")
     for each in pending:
         waits = f"{max(0.0, now - each.since):.0f} s"
-        table.add_row(each.id, each.tool, waits, Text(visible(each.arguments)), Text(visible(each.reason)))
+        texts = (each.id, each.tool, waits, visible(each.arguments), visible(each.reason))
+        table.add_row(*map(Text, texts))
     return table
-
-
-def visible(text: str) -> str:
-    """A text in which every character is seen: one that moves others about could show a person another call."""
-    return "".join(each if each.isprintable() else each.encode("unicode_escape").decode() for each in text)

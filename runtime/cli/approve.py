@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .console import say
 from .options import Address, AsJson, FleetName
 
 __all__ = ("EPILOG", "approve")
@@ -38,4 +39,4 @@ async def allowed(approval: str, name: str, address: str, *, as_json: bool) -> N
     if as_json:
         print_json({"fleet": fleet.name, "id": approval, "allowed": True})
     else:
-        typer.echo(f"fleet {fleet.name}: {approval} may run")
+        say(f"fleet {fleet.name}: {approval} may run")

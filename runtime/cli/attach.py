@@ -11,6 +11,7 @@ import typer
 from ...protocols.checkin import DEAD, STOPPED, AgentStatus
 from ...protocols.notices import Notice
 from ..helm import Helm
+from .console import say
 from .options import Address, FleetName
 from .screen import Lines
 from .status import NAME
@@ -68,7 +69,7 @@ async def show(fleet: Helm, console: "Console", *, until_idle: bool) -> None:
     from .table import fleet_table
 
     rows = await fleet.statuses()
-    typer.echo(heading(fleet.name, len(rows), 0))
+    say(heading(fleet.name, len(rows), 0))
     if rows:
         console.print(fleet_table(rows, {}, console.width, time.time()))
     lines, told = Lines(console), 0

@@ -15,6 +15,7 @@ from .screen import line
 from .summary import spent
 from .table import fleet_table, tokens
 from .tally import Tally
+from .visible import harmless
 from .wording import plural
 
 __all__ = ("ALERTS", "Board", "Order", "is_alert", "phases")
@@ -105,7 +106,7 @@ class Board:
         """
         who = f"{plural(len(rows), 'agent')}: {phases(rows)}" if rows else "no agents"
         heading = Text(f"fleet {self.fleet}: {who}; tokens {tokens(*spent(accounts))}", style="bold")
-        below = [Text(line(alert), style="yellow", no_wrap=True, overflow="ellipsis") for alert in self.alerts]
+        below = [Text(harmless(line(alert)), style="yellow", no_wrap=True, overflow="ellipsis") for alert in self.alerts]
         chosen = sorted(rows, key=ORDERS[self.order])
         room = len(chosen) if height is None else max(1, height - FRAME - 1 - len(below) - bool(below))
         shown = chosen[:room]

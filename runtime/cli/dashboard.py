@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .console import say
 from .options import Address
 from .status import NAME
 
@@ -47,7 +48,7 @@ async def serve(name: str, address: str, host: str, port: int, *, browser: bool)
 
     async with running(name, address) as fleet:
         made = await fleet.serve_dashboard(host=host, port=port)
-        typer.echo(f"fleet {fleet.name}: {made.link}")
+        say(f"fleet {fleet.name}: {made.link}")
         if browser:
             await to_thread.run_sync(webbrowser.open, made.link, abandon_on_cancel=True)
         reason = await fleet.dashboard_over()

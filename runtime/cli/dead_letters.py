@@ -8,7 +8,9 @@ import typer
 
 from ...protocols.notices import Notice, NoticeType
 from ..helm import Helm
+from .console import say
 from .options import Address, AsJson, FleetName
+from .visible import harmless
 from .wording import plural
 
 if TYPE_CHECKING:
@@ -50,7 +52,7 @@ async def listed(of: str, name: str, address: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"fleet": fleet.name, "dead_letters": [shown(letter) for letter in found]})
         return
-    typer.echo(f"fleet {fleet.name}: {plural(len(found), 'dead letter')}")
+    say(f"fleet {fleet.name}: {plural(len(found), 'dead letter')}")
     if found:
         stdout().print(letters_table(found))
 
@@ -104,5 +106,5 @@ def letters_table(found: Iterable[Dead]) -> "Table":
         when = time.strftime("%H:%M:%S", time.localtime(notice.at))
         facts = (str(notice.data.get(name, "")) for name in ("id", "sender"))
         cells = (*facts, notice.agent, str(notice.data.get("refusal", "")), " ".join(body.split()))
-        table.add_row(when, *map(Text, cells))
+        table.add_row(when, *map(Text, map(harmless, cells)))
     return table

@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from .console import say
 from .errors import InputInvalid
 
 __all__ = ("EPILOG", "explain")
@@ -26,13 +27,13 @@ def explain(
 
     if name is None:
         for topic in TOPICS:
-            typer.echo(f"{topic}:")
+            say(f"{topic}:")
             for known, text in entries(topic).items():
-                typer.echo(f"  {known}. {heading(text)}" if topic == "symptoms" else f"  {known}")
+                say(f"  {known}. {heading(text)}" if topic == "symptoms" else f"  {known}")
         return
     told = entry(name)
     if told is None:
         near = get_close_matches(name, [known for topic in TOPICS for known in entries(topic)])
         guess = f"did you mean {' or '.join(near)}?" if near else "`amrita-fleet explain` lists what there is."
         raise InputInvalid(reason=f"Nothing is called {name!r}: {guess}")
-    typer.echo(told)
+    say(told)

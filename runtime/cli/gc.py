@@ -8,6 +8,7 @@ from typing import Annotated
 import typer
 
 from ..system import DeadFleet
+from .console import say
 from .errors import InputInvalid
 from .options import Address, AsJson
 from .wording import plural
@@ -70,7 +71,7 @@ async def collected(fleet: str, address: str, *, dry_run: bool, as_json: bool) -
         print_json({"dead": [asdict(each) for each in dead], "removed": not dry_run})
         return
     for line in told(dead, dry_run=dry_run):
-        typer.echo(line)
+        say(line)
 
 
 def told(dead: Iterable[DeadFleet], *, dry_run: bool) -> Iterable[str]:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from .console import say
 from .errors import InputInvalid
 from .options import AsJson
 from .wording import plural, size_shown
@@ -76,7 +77,7 @@ async def listed(place: str, *, as_json: bool) -> int:
         print_json({"fleets": [shown(each) for each in entries], "unreadable": kept.unreadable})
         return 0
     size = sum(each.fleet.size for each in entries)
-    typer.echo(f"{kept.where}: {plural(len(entries), 'fleet')}, {size_shown(size)}")
+    say(f"{kept.where}: {plural(len(entries), 'fleet')}, {size_shown(size)}")
     if entries:
         stdout().print(table(entries, time.time()))
     for path, reason in kept.unreadable.items():
@@ -103,7 +104,7 @@ async def deleted(place: str, names: tuple[str, ...], before: float | None, *, y
     else:
         left = f"; left, because they may be running: {', '.join(kept.left)}" if kept.left else ""
         told = ", ".join(each.fleet.name for each in gone)
-        typer.echo(f"{plural(len(gone), 'fleet')} deleted{told and f': {told}'}{left}")
+        say(f"{plural(len(gone), 'fleet')} deleted{told and f': {told}'}{left}")
     return 1 if names and kept.left else 0
 
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .console import say
 from .options import Address, AsJson, FleetName
 
 __all__ = ("EPILOG", "kill")
@@ -40,4 +41,4 @@ async def killed(agent: str, name: str, address: str, *, as_json: bool) -> None:
     if as_json:
         print_json({"fleet": fleet.name, "killed": agent})
     else:
-        typer.echo(f"fleet {fleet.name}: {agent}: its process was ended")
+        say(f"fleet {fleet.name}: {agent}: its process was ended")

@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ...protocols.limits import Exhaustion, Limits
+from .console import say
 from .errors import InputInvalid
 from .options import Address, AsJson, FleetName
 
@@ -94,7 +95,7 @@ async def changed(change: Change, name: str, address: str, *, as_json: bool) -> 
         new = change.limit and {each.name: getattr(change.limit, each.name) for each in fields(change.limit)}
         print_json({"fleet": fleet.name, "of": change.of or None, "limit": new, "no_more": change.no_more})
     else:
-        typer.echo(f"fleet {fleet.name}: {told(change)}")
+        say(f"fleet {fleet.name}: {told(change)}")
 
 
 def told(change: Change) -> str:

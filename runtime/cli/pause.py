@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ..helm import Helm
+from .console import say
 from .options import Address, AsJson, FleetName
 
 __all__ = ("EPILOG", "pause", "paused")
@@ -41,7 +42,7 @@ async def told(agents: tuple[str, ...], reason: str, name: str, address: str, *,
     if as_json:
         print_json({"fleet": fleet.name, "paused": agents, "reason": reason})
     else:
-        typer.echo(f"fleet {fleet.name}: {', '.join(agents)}: paused at the next boundary or model call")
+        say(f"fleet {fleet.name}: {', '.join(agents)}: paused at the next boundary or model call")
 
 
 async def paused(fleet: Helm, agents: tuple[str, ...], reason: str) -> None:

@@ -7,6 +7,7 @@ from typing import Annotated
 import typer
 
 from ...protocols.checkin import DEAD, STOPPED, AgentStatus
+from .console import say
 from .options import Address, AsJson, FleetName
 from .wording import plural
 
@@ -44,7 +45,7 @@ async def listed(name: str, address: str, *, everybody: bool, as_json: bool) -> 
     if as_json:
         print_json({"fleet": fleet.name, "agents": [row_shown(row) for row in rows], "hidden": hidden})
         return
-    typer.echo(heading(fleet.name, len(rows), hidden))
+    say(heading(fleet.name, len(rows), hidden))
     if rows:
         console = stdout()
         console.print(fleet_table(rows, {}, console.width, time.time()))

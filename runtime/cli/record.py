@@ -6,6 +6,7 @@ from typing import Annotated
 import typer
 
 from ..helm import Helm
+from .console import say
 from .errors import InputInvalid
 from .options import Address, FleetName
 from .status import NAME
@@ -41,7 +42,7 @@ async def recorded(file: Path, name: str, address: str) -> None:
     from .joining import running
 
     async with running(name, address) as fleet:
-        typer.echo(f"fleet {fleet.name}: recorded in {file}")
+        say(f"fleet {fleet.name}: recorded in {file}")
         await written(fleet, file)
 
 

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .console import say
 from .options import Address, AsJson, FleetName
 
 __all__ = ("EPILOG", "refuse")
@@ -39,4 +40,4 @@ async def refused(approval: str, reason: str, name: str, address: str, *, as_jso
     if as_json:
         print_json({"fleet": fleet.name, "id": approval, "allowed": False, "reason": reason})
     else:
-        typer.echo(f"fleet {fleet.name}: {approval} does not run")
+        say(f"fleet {fleet.name}: {approval} does not run")

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from .console import say
 from .errors import InputInvalid
 
 if TYPE_CHECKING:
@@ -62,7 +63,7 @@ async def show(recording: "Recording", clock: "Clock", pace: float, console: "Co
             lines.tell(notice)
             after = notice.number
     rows = await source.rows()
-    typer.echo(heading(source.name, len(rows), 0))
+    say(heading(source.name, len(rows), 0))
     if rows:
         console.print(fleet_table(rows, {}, console.width))
 
@@ -87,7 +88,7 @@ async def served(file: Path, pace: float, port: int) -> None:
     source = RecordedSource(Recording.read(file), SystemClock(), pace)
     gateway, made = await open_gateway(source, LOOPBACK, port)
     try:
-        typer.echo(f"recording of fleet {source.name}: {made.link}")
+        say(f"recording of fleet {source.name}: {made.link}")
         await gateway.over()
     finally:
         await gateway.aclose()

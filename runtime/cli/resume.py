@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from ..helm import Helm
+from .console import say
 from .options import Address, AsJson, FleetName
 
 __all__ = ("EPILOG", "resume", "resumed")
@@ -38,7 +39,7 @@ async def told(agents: tuple[str, ...], name: str, address: str, *, as_json: boo
     if as_json:
         print_json({"fleet": fleet.name, "resumed": agents})
     else:
-        typer.echo(f"fleet {fleet.name}: {', '.join(agents)}: may go on")
+        say(f"fleet {fleet.name}: {', '.join(agents)}: may go on")
 
 
 async def resumed(fleet: Helm, agents: tuple[str, ...]) -> None:

@@ -9,13 +9,14 @@ from typing import Self
 
 from rich.console import Console
 from rich.live import Live
-from rich.markup import escape
+from rich.text import Text
 
 from ...protocols.checkin import AgentStatus
 from ...protocols.notices import Notice
 from .table import fleet_table
 from .tally import Tally, tells
 from .ticking import ticking
+from .visible import harmless
 
 __all__ = ("Lines", "Screen", "TableScreen", "open_screen")
 
@@ -67,7 +68,7 @@ class Lines(Screen):
 
     def say(self, line: str) -> None:
         """Write a line."""
-        self._console.print(escape(line), highlight=False, soft_wrap=True)
+        self._console.print(Text(harmless(line)), soft_wrap=True)
 
     @contextmanager
     def waiting(self, line: str) -> Generator[None, None, None]:
@@ -98,7 +99,7 @@ class TableScreen(Screen):
 
     def say(self, line: str) -> None:
         """Write a line above the table."""
-        self._console.print(escape(line), highlight=False)
+        self._console.print(Text(harmless(line)))
 
     @contextmanager
     def waiting(self, line: str) -> Generator[None, None, None]:

@@ -4,6 +4,7 @@ from typing import Annotated
 
 import typer
 
+from .console import say
 from .options import Address, AsJson, FleetName
 from .status import Status
 
@@ -42,5 +43,5 @@ async def sent(agent: str, text: str, name: str, address: str, *, as_json: bool)
         print_json({"fleet": fleet.name} | receipt._asdict())
     else:
         why = f": {receipt.refusal}" if receipt.refusal else ""
-        typer.echo(f"fleet {fleet.name}: {receipt.id} to {agent}: {receipt.state}{why}")
+        say(f"fleet {fleet.name}: {receipt.id} to {agent}: {receipt.state}{why}")
     return receipt.state is ReceiptState.ACCEPTED

@@ -8,6 +8,7 @@ import typer
 
 from ...protocols.notices import Notice, NoticeType
 from ..helm import Helm
+from .console import say
 from .errors import InputInvalid
 from .options import Address, AsJson, FleetName
 
@@ -47,9 +48,9 @@ async def shown(run: str, name: str, address: str, *, as_json: bool) -> None:
         told = {"outcome": None if end is None else dict(end.data), "notices": [asdict(each) for each in found]}
         print_json({"fleet": fleet.name, "run": run, "agent": found[0].agent, **told})
         return
-    typer.echo(f"fleet {fleet.name}: run {run} of {found[0].agent}")
+    say(f"fleet {fleet.name}: run {run} of {found[0].agent}")
     stdout().print(timeline(found))
-    typer.echo("It goes on." if end is None else f"{end.data.get('outcome')}: {end.data.get('text')}")
+    say("It goes on." if end is None else f"{end.data.get('outcome')}: {end.data.get('text')}")
 
 
 async def events(fleet: Helm, run: str) -> tuple[Notice, ...]:

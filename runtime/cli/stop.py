@@ -5,6 +5,7 @@ from typing import Annotated
 
 import typer
 
+from .console import say
 from .errors import InputInvalid
 from .options import Address, AsJson, FleetName
 from .status import Status
@@ -59,7 +60,7 @@ async def stopped(agents: tuple[str, ...] | None, name: str, address: str, *, as
     if as_json:
         print_json({"fleet": fleet.name, "stopped": done.acknowledged, "silent": done.silent})
     else:
-        typer.echo(f"fleet {fleet.name}: {told(done.acknowledged, done.silent)}")
+        say(f"fleet {fleet.name}: {told(done.acknowledged, done.silent)}")
     return not done.silent
 
 

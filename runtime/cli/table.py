@@ -10,6 +10,7 @@ from rich.text import Text
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import AgentId
 from ...protocols.limits import Unit, dollars, shown
+from .visible import harmless
 
 __all__ = ("fleet_table", "one_line", "row_shown", "spending", "tokens")
 
@@ -49,7 +50,7 @@ def fleet_table(
         mail = tuple(f"{count:,}" for count in (row.waiting, row.sent, row.consumed))
         lasting = "" if now is None else f" {max(0.0, now - row.since):.0f} s"
         table.add_row(
-            row.agent,
+            Text(harmless(row.agent)),
             Text(f"{row.phase}{lasting}", style=COLOURS.get(row.phase, "")),
             f"{row.step:,}",
             *(mail if wide else ("/".join(mail),)),
@@ -64,7 +65,7 @@ def one_line(text: str) -> Text:
 
     Its column must be one that may wrap: Rich narrows no other, as long as one is left.
     """
-    return Text(" ".join(text.split()), no_wrap=True, overflow="ellipsis")
+    return Text(harmless(" ".join(text.split())), no_wrap=True, overflow="ellipsis")
 
 
 def spending(row: AgentStatus) -> str:

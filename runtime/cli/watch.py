@@ -1,7 +1,5 @@
 """`amrita-fleet watch`: what happens in a running fleet, a line for each event."""
 
-import json
-import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from typing import Annotated
@@ -81,5 +79,6 @@ async def follow(fleet: Helm, agents: tuple[str, ...], after: int, tell: Callabl
 
 def print_line(notice: Notice) -> None:
     """One notice as JSON on a line, for a program that reads along."""
-    sys.stdout.write(f"{json.dumps(asdict(notice), ensure_ascii=False)}\n")
-    sys.stdout.flush()
+    from .console import print_json
+
+    print_json(asdict(notice))
