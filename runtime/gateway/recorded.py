@@ -100,6 +100,10 @@ class RecordedSource:
         """Never; raises what `answer` raises."""
         raise RecordingFixed(fleet=self.name)
 
+    async def grant_no_more(self, account: str | None) -> None:  # noqa: ARG002
+        """Never; raises what `answer` raises."""
+        raise RecordingFixed(fleet=self.name)
+
     def _passed(self) -> float:
         return self._clock.monotonic() - self._began
 

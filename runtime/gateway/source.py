@@ -72,6 +72,10 @@ class FleetSource(Protocol):
         """Limit an agent, a team or a run anew; None: the fleet. Raises what `Fleet.limit` raises."""
         ...
 
+    async def grant_no_more(self, account: str | None) -> None:
+        """Have who asks for more of it give a last answer; None: of the fleet's limit. Raises what `limit` raises."""
+        ...
+
 
 class SystemSource:
     """A running fleet, by its helm and its system."""
@@ -135,6 +139,19 @@ class SystemSource:
         Raises:
             NameInvalid: The name is none; an empty one must not come to mean the whole fleet.
         """
-        if account == "":
-            raise NameInvalid(name="", reason="leave the account out to mean the fleet")
-        await self._system.budgets.limit(AgentId("") if account is None else name_of(account), limit)
+        await self._system.budgets.limit(named(account), limit)
+
+    async def grant_no_more(self, account: str | None) -> None:
+        """Say no to those who ask; raises what `limit` raises."""
+        await self._system.budgets.grant_no_more(named(account))
+
+
+def named(account: str | None) -> AgentId:
+    """Whose account it is.
+
+    Raises:
+        NameInvalid: The name is none; an empty one must not come to mean the whole fleet.
+    """
+    if account == "":
+        raise NameInvalid(name="", reason="leave the account out to mean the fleet")
+    return AgentId("") if account is None else name_of(account)
