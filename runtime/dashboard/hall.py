@@ -62,7 +62,9 @@ class Hall:
             return
         self._loop = loop
         self._furnish()
-        core.sio.eio.start_service_task = True  # its task ended with the loop that it was made in
+        # What socket.io made in an earlier loop is gone with that; it makes it anew for the first connection.
+        core.sio.eio.start_service_task = True
+        core.sio.eio.service_task_handle = core.sio.eio.service_task_event = None
         self._life = core.app.router.lifespan_context(core.app)
         await self._life.__aenter__()
 
@@ -71,7 +73,8 @@ class Hall:
         self._guests -= 1
         if not self._guests and self._life is not None:
             life, self._life = self._life, None
-            await core.sio.shutdown()
+            if core.sio.eio.service_task_handle is not None:
+                await core.sio.shutdown()
             await life.__aexit__(None, None, None)
 
     def _furnish(self) -> None:
