@@ -47,7 +47,7 @@ def frame(seat: Seat, here: str) -> Generator[None, None, None]:
             over.set_visibility(True)
 
     kept_fresh(seat, tell_end)
-    with ui.element("main").classes("af-body"):
+    with ui.element("div").classes("af-body"):
         yield
     watch(seat)
 

@@ -47,8 +47,7 @@ body { background: var(--back) !important; color: var(--ink); font-family: syste
   --ag-foreground-color: var(--ink) !important; --ag-border-color: var(--line) !important;
   --ag-header-background-color: var(--back) !important; --ag-header-text-color: var(--soft) !important;
   --ag-chrome-background-color: var(--back) !important; }
-body.body--dark .q-btn.text-negative { color: var(--bad) !important; }
-body.body--dark .q-btn--outline.text-primary { color: var(--blue) !important; }
+body.body--dark { --q-primary: #3b82f6 !important; --q-negative: #ef4444 !important; }
 .af-receipt { font-weight: 600; white-space: nowrap; }
 .af-line { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .q-btn { text-transform: none; }
