@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+import os
+import sys
 from dataclasses import replace
 
 import ray
@@ -14,9 +16,12 @@ from ..runtime.containment import contained
 from ..runtime.errors import PeerUnreachable
 from ..runtime.host import AgentHost, Seat
 from ..runtime.journal_errors import JournalUnavailable
+from ..runtime.log_context import LogPlace
+from ..runtime.log_json import json_logs_asked, write_json_logs
 from ..runtime.suspension import Stand
 from ..runtime.tools.served import served_tools
 from ..runtime.tools.tool import Tool
+from ..runtime.trace_setup import open_tracer
 from .approvals import ApprovalHolder
 from .channel import CONTROL
 from .control import Controlled
@@ -52,6 +57,9 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Unopened):
         self._closed = asyncio.Event()
         self._opening = asyncio.Lock()
         self._draining = False
+        if json_logs_asked(os.environ):
+            write_json_logs(sys.stderr, LogPlace(ties.fleet, seat.name))
+        self._tracer = open_tracer(ties.fleet, seat.name)
         self._born(service=ties.service)
 
     async def _again(self) -> None:
@@ -91,7 +99,7 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Unopened):
         if servers is None and self._agent.servers:
             servers = await self._ties.tool_servers()
         tools = () if servers is None else await self._served(servers)
-        host = AgentHost(self._agent, self._seat, self._ties.surroundings(self._kinds), tools)
+        host = AgentHost(self._agent, self._seat, self._ties.surroundings(self._kinds, self._tracer), tools)
         try:
             if self._draining:
                 await host.drain()
@@ -109,10 +117,25 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Unopened):
 
     @ray.method
     async def start(
-        self, task: str, time_limit: float | None, said: list[str], stand: Stand | None, limit: Limits | None
+        self,
+        task: str,
+        time_limit: float | None,
+        said: list[str],
+        stand: Stand | None,
+        limit: Limits | None,
+        caller: str,
     ) -> RunId:
-        """Queue a run; `time_limit` in seconds, `said` is what the user added to the task, `stand` where it stands."""
-        return await self._living.start(task, time_limit, tuple(said), stand, limit)
+        """Queue a run.
+
+        Args:
+            task: What is asked for.
+            time_limit: Seconds.
+            said: What the user added to the task.
+            stand: Where it stands.
+            limit: The most it may spend.
+            caller: W3C traceparent of the span in which it is asked for, or empty.
+        """
+        return await self._living.start(task, time_limit, tuple(said), stand, limit, caller)
 
     @ray.method
     async def outcome(self, run: RunId) -> bytes:
@@ -150,6 +173,8 @@ class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Unopened):
         """End everything the host does."""
         if self._host is not None:
             await self._host.close()
+        if self._tracer is not None:
+            await self._tracer.aclose()
         self._closed.set()
 
     @ray.method

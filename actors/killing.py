@@ -2,13 +2,17 @@
 
 import asyncio
 from contextlib import suppress
+from functools import partial
 from typing import Any, cast
 
 import ray
 from anyio import to_thread
 from ray.exceptions import ActorDiedError, ActorUnavailableError
 
-__all__ = ("kill",)
+from ..protocols.ids import AgentId
+from .channel import RayPost
+
+__all__ = ("end_process", "kill")
 
 DEATH_PATIENCE = 10.0
 """Seconds to wait until Ray says that what was killed is dead."""
@@ -23,6 +27,24 @@ async def kill(actor: Any) -> None:  # noqa: ANN401  any of ours: all have a `pi
     with suppress(TimeoutError):
         async with asyncio.timeout(DEATH_PATIENCE):
             await dead(actor)
+
+
+async def end_process(post: RayPost, agent: AgentId, *, service: bool) -> None:
+    """Kill an agent's process; whoever watches over it finds it dead.
+
+    Args:
+        post: The way to it.
+        agent: Whose.
+        service: Ray starts another process of an actor that is killed, as of one that dies.
+
+    Raises:
+        AgentUnknown: There is no such agent.
+        ChannelClosed: It has died.
+        PeerUnreachable: It has no process now.
+    """
+    actor = await post.handle(agent)
+    await to_thread.run_sync(partial(cast("Any", ray.kill), actor, no_restart=not service))
+    post.forget(agent)
 
 
 async def dead(actor: Any) -> None:  # noqa: ANN401

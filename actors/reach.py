@@ -3,7 +3,7 @@
 import asyncio
 import logging
 from collections.abc import Awaitable, Callable
-from typing import Any, TypeAlias, TypeVar, cast
+from typing import TypeAlias, TypeVar, cast
 
 import ray
 
@@ -12,6 +12,7 @@ from ..protocols.codec import decode, encode
 from ..protocols.errors import FleetError
 from ..protocols.ids import AgentId
 from .channel import CONTROL, RayPost, Receiver
+from .killing import end_process
 
 __all__ = ("RayReach", "Watched")
 
@@ -76,9 +77,7 @@ class RayReach:
 
     async def kill(self, agent: AgentId, reason: str) -> None:  # noqa: ARG002  the notice has told it
         """Kill its process; whoever watches over it finds it dead."""
-        actor = await self._post.handle(agent)
-        await asyncio.to_thread(cast("Any", ray.kill), actor, no_restart=not self._service)
-        self._post.forget(agent)
+        await end_process(self._post, agent, service=self._service)
 
     async def stop(self, agent: AgentId, reason: str) -> None:
         """Stop it and those under it. The tombstones hold whether they hear of it now or at their next check-in."""

@@ -16,17 +16,19 @@ from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from ..runtime.approvals import ApprovalPort
 from ..runtime.budgets import BudgetPort
-from ..runtime.control import Controls
+from ..runtime.control import Controls, Kill
 from ..runtime.draining import Drain
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
 from ..runtime.supervision.account import Account
 from ..runtime.suspension import Stand
 from ..runtime.system import STOP_PATIENCE, Stopped
+from ..runtime.tracing import current_traceparent
 from .agent import AgentActor
 from .approvals import RayApprovals
 from .budgets import RayBudgets
 from .channel import RayPost, namespace
 from .control import RayControl
+from .killing import end_process
 from .link import AgentsDesk, RayLink
 from .replaced import RETRY_PAUSE, Replaced
 from .supervisor import SupervisorActor
@@ -52,6 +54,7 @@ class Steering:
         post: The way to the mailboxes; there once the system is open.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        kill: Ends an agent's process; there once the system is open.
         drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
         budgets: The way to the limits; there once the system is open.
     """
@@ -61,6 +64,7 @@ class Steering:
     post: RayPost
     approvals: ApprovalPort
     control: Controls
+    kill: Kill
     drain: Drain
     _way: Replaced[type[SupervisorActor]] | None = None
 
@@ -72,6 +76,7 @@ class Steering:
         self.approvals = RayApprovals(self.post, self._living)
         self.budgets = RayBudgets(self._ask_supervisor, partial(self._tell_pause, reason=None))
         self.control = partial(RayControl, self.post)
+        self.kill = self._kill
 
     def _let_go(self) -> None:
         """Make no more calls: without a connection, a call on a handle would start a new Ray."""
@@ -135,7 +140,10 @@ class Steering:
             PeerUnreachable: It does not answer, so the run may have been queued or not.
             PriceMissing: Its money is limited, and a preset does not say what its model costs.
         """
-        return await self._ask(agent, lambda actor: actor.start.remote(task, time_limit, list(said), stand, limit))
+        caller = current_traceparent()
+        return await self._ask(
+            agent, lambda actor: actor.start.remote(task, time_limit, list(said), stand, limit, caller)
+        )
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.
@@ -204,6 +212,11 @@ class Steering:
         except PeerUnreachable as error:
             return error
         return None
+
+    async def _kill(self, agent: AgentId) -> None:
+        """End an agent's process at once; see `Kill`."""
+        service = await self._ask_supervisor(lambda supervisor: supervisor.service.remote())
+        await end_process(self.post, agent, service=service)
 
     async def statuses(self, *, fresh: bool = True) -> tuple[AgentStatus, ...]:
         """One row for each agent; if `fresh`, those that live are asked for what only they know now."""

@@ -6,6 +6,8 @@ a millisecond of CPU, many times what the Supervisor itself needs.
 
 import asyncio
 import logging
+import os
+import sys
 from functools import partial
 from typing import cast
 
@@ -23,6 +25,8 @@ from ..runtime.dead_letters import DeadLetterOffice
 from ..runtime.errors import PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.journal_errors import Fenced, JournalConflict, JournalUnavailable
+from ..runtime.log_context import LogPlace
+from ..runtime.log_json import json_logs_asked, write_json_logs
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.standing_work import StandingWork
 from ..runtime.supervision.command_log import JournaledCommands
@@ -80,6 +84,8 @@ class SupervisorActor(SteeringDesk, Reborn):
         self._opening = asyncio.Lock()
         self._orders = SpawnOrders()
         self._failed = ""
+        if json_logs_asked(os.environ):
+            write_json_logs(sys.stderr, LogPlace(charter.fleet, SUPERVISOR))
         self._born(service=charter.service)
 
     @property

@@ -15,6 +15,7 @@ from ..runtime.clock import SystemClock
 from ..runtime.errors import PeerUnreachable
 from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.surroundings import Surroundings
+from ..runtime.tracing import Tracer
 from .channel import RayPost, namespace
 from .children import RayChildren
 from .journal import JournalActor, RayJournal
@@ -64,13 +65,18 @@ class Ties(NamedTuple):
         node = ray.get_runtime_context().get_node_id()
         return await asked(self.supervisor, lambda desk: desk.tool_servers.remote(node))
 
-    def surroundings(self, kinds: Mapping[str, bytes]) -> Surroundings:
-        """The ports of an agent's host, in this process; `kinds` are the descriptions that it may spawn."""
+    def surroundings(self, kinds: Mapping[str, bytes], tracer: Tracer | None) -> Surroundings:
+        """The ports of an agent's host, in this process.
+
+        `kinds` are the descriptions that it may spawn, `tracer` is where spans go; None: nowhere.
+        """
         link = RayLink(self.supervisor)
         log = None if self.journal is None else FleetLog(RayJournal(self.journal, self.fleet), self.fleet)
         post = RayPost(namespace(self.fleet), link.find, link.receipt)
         leased, children = self.journal is not None, RayChildren(self.supervisor, kinds)
-        return Surroundings(link, post, SystemClock(), log, give_way, leased=leased, children=children)
+        return Surroundings(
+            link, post, SystemClock(), log, give_way, leased=leased, children=children, fleet=self.fleet, tracer=tracer
+        )
 
 
 async def asked(way: Replaced[type[AgentsDesk]], call: Callable[[type[AgentsDesk]], Awaitable[T]]) -> T:

@@ -46,7 +46,7 @@ class AgentChannel:
         """Messages that have been neither accepted nor refused; any thread may ask."""
         return self._sender.outgoing
 
-    async def send(
+    async def send(  # noqa: PLR0913 - the fields of an envelope
         self,
         recipient: AgentId,
         body: str,
@@ -54,9 +54,16 @@ class AgentChannel:
         message: MessageId | None = None,
         kind: Kind = Kind.PEER,
         hops: int = 0,
+        *,
+        trace: str = "",
     ) -> Receipt:
-        """Send one message and wait until it is accepted or refused; watchers see which. `hops`: answers to answers."""
-        receipt = await self._sender.send(recipient, body, reply_to=reply_to, message=message, kind=kind, hops=hops)
+        """Send one message and wait until it is accepted or refused; watchers see which.
+
+        `hops`: answers to answers. `trace`: W3C traceparent of where it is sent, or empty.
+        """
+        receipt = await self._sender.send(
+            recipient, body, reply_to=reply_to, message=message, kind=kind, hops=hops, trace=trace
+        )
         self._receipts[receipt.id] = receipt
         if len(self._receipts) > KEPT_RECEIPTS:
             del self._receipts[next(iter(self._receipts))]

@@ -13,8 +13,15 @@ __all__ = ("CallChannel",)
 class CallChannel:
     """The port `Channel` for one call. No tool can choose how long the chain is that its message goes on with."""
 
-    def __init__(self, channel: AgentChannel, hops_after: Callable[[str], int]) -> None:
-        """Send through the agent's own; `hops_after` gives the hops of an answer to a message."""
+    def __init__(self, channel: AgentChannel, hops_after: Callable[[str], int], trace: str = "") -> None:
+        """Send through the agent's own.
+
+        Args:
+            channel: The agent's.
+            hops_after: Gives the hops of an answer to a message.
+            trace: W3C traceparent of the call, which its messages carry; empty: nobody traces.
+        """
+        self._trace = trace
         self._channel = channel
         self._hops_after = hops_after
         self._wrote: dict[AgentId, None] = {}
@@ -33,7 +40,8 @@ class CallChannel:
         kind: Kind = Kind.PEER,
     ) -> Receipt:
         """Send one message and wait until it is accepted or refused; see `Channel`."""
-        receipt = await self._channel.send(recipient, body, reply_to, message, kind, self._hops_after(reply_to))
+        hops = self._hops_after(reply_to)
+        receipt = await self._channel.send(recipient, body, reply_to, message, kind, hops, trace=self._trace)
         if receipt.state is not ReceiptState.REFUSED:
             self._wrote[recipient] = None
         return receipt

@@ -11,7 +11,7 @@ from .run_suspensions import POINTS, RunSuspensions
 from .stream_errors import SuspensionRefused
 from .suspension import Stand, SuspendRequest
 
-__all__ = ("AgentControl", "Control", "Controls", "Relay")
+__all__ = ("AgentControl", "Control", "Controls", "Kill", "Relay")
 
 log = logging.getLogger(__name__)
 
@@ -63,6 +63,20 @@ class Controls(Protocol):
         Raises:
             AgentUnknown: There is no such agent.
             ChannelClosed: It is dead, or does not live yet.
+        """
+        ...
+
+
+class Kill(Protocol):
+    """Ends agents of a fleet at once, whatever they do."""
+
+    async def __call__(self, agent: AgentId, /) -> None:
+        """End an agent's process; whoever watches over it finds it dead.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has died.
+            PeerUnreachable: It has no process now, or cannot be found now.
         """
         ...
 

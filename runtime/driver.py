@@ -11,7 +11,7 @@ from typing import TypeAlias, assert_never
 
 from ..protocols.checkin import AttemptResult, Grant, Proceed, Stop
 from ..protocols.errors import FleetError, ProviderError
-from ..protocols.ids import SUPERVISOR, AgentId, Incarnation
+from ..protocols.ids import SUPERVISOR, AgentId, Incarnation, RunId
 from ..protocols.mail import Envelope, Kind
 from ..protocols.messages import Reply
 from ..protocols.notices import Notice, NoticeType
@@ -22,6 +22,7 @@ from .driver_ports import Ports
 from .fingerprint import fingerprint
 from .heartbeat import Heartbeat
 from .hooks import AddNote, EndRun, LimitReached, StepBegun, StepEnded
+from .log_context import LogPlace, stand_at
 from .op_tasks import OpTasks
 from .run_suspensions import BOUNDARY, MODEL, TOOL
 from .step.advance import advance
@@ -92,6 +93,7 @@ class Driver:
         self._new = asyncio.Event()
         self._tasks = OpTasks(self._fail)
         self._bug: BaseException | None = None
+        self._place = LogPlace(ports.fleet, state.agent)
 
     def feed(self, event: Event) -> None:
         """Have an event applied after those that came before."""
@@ -120,6 +122,7 @@ class Driver:
         Raises:
             BaseException: What a task raised that should have ended in an event: a bug, which ends the agent.
         """
+        stand_at(self._place)
         try:
             while True:
                 await self._new.wait()
@@ -132,6 +135,8 @@ class Driver:
                 self._ports.settled()
         finally:
             self._tasks.cancel_all()
+            if self._ports.spans is not None:
+                self._ports.spans.break_off()
 
     async def _apply(self, event: Event) -> None:
         if self._late(event):
@@ -142,8 +147,38 @@ class Driver:
             self.since, self.until = self._ports.clock.now(), 0.0
         if self._ports.recorder is not None:
             self._recorded.extend(self._ports.recorder.happened(event, moved))
+        if self._ports.spans is not None:
+            self._ports.spans.happened(event, moved)
+        self._stand()
         for effect in told_once_written(effects):
             await self._perform(effect)
+
+    @property
+    def traceparent(self) -> str:
+        """The context of the span of the run that is under way or was last; empty: nobody traces."""
+        return "" if self._ports.spans is None else self._ports.spans.last_run
+
+    def called_from(self, run: RunId, caller: str) -> None:
+        """A run that is to begin was asked for in the span of this traceparent; empty: in none."""
+        if self._ports.spans is not None:
+            self._ports.spans.expect(run, caller)
+
+    def _stand(self) -> None:
+        """Have the log say where the agent is."""
+        state, place, spans = self.state, self._place, self._ports.spans
+        trace = "" if spans is None else spans.traceparent
+        run = "" if state.run is None else state.run.id
+        if (place.run, place.step, place.trace) != (run, state.step, trace):
+            self._place = place._replace(run=run, step=state.step, trace=trace)
+            stand_at(self._place)
+
+    def _enter(self, op: Op) -> str:
+        """The running task makes a call: what it logs, and spans begun in it, are of that call. Gives its context."""
+        if self._ports.spans is None:
+            return ""
+        trace = self._ports.spans.enter(op)
+        stand_at(self._place._replace(trace=trace))
+        return trace
 
     def _late(self, event: Event) -> bool:
         """Whether nobody awaits this answer any more."""
@@ -186,7 +221,7 @@ class Driver:
         """Begin what is answered later."""
         match effect:
             case TakeMail(op=op):
-                self._tasks.start(op, self._enter(effect, self.state))
+                self._tasks.start(op, self._reach_boundary(effect, self.state))
             case LookForMail(op=op):
                 self._tasks.start(op, self._leave(effect, self.state))
             case AskLeave(op=op):
@@ -214,9 +249,12 @@ class Driver:
         return self._ports.points.asked(self.state.current.id)
 
     def _mail(self, size: int) -> tuple[Mail, ...]:
-        return tuple(as_mail(envelope) for envelope in self._ports.inbox.take(size))
+        taken = self._ports.inbox.take(size)
+        if self._ports.spans is not None:
+            self._ports.spans.read(taken)
+        return tuple(map(as_mail, taken))
 
-    async def _enter(self, effect: TakeMail, state: AgentState) -> None:
+    async def _reach_boundary(self, effect: TakeMail, state: AgentState) -> None:
         """A boundary at which somebody may have the agent stand, and hooks have a say."""
         ports, run = self._ports, state.current
         await ports.points.point(run.id, BOUNDARY)
@@ -289,6 +327,7 @@ class Driver:
 
     async def _call_model(self, effect: CallModel) -> None:
         caller = self._ports.caller
+        self._enter(effect.op)
         try:
             reply = await caller.call(effect.grant, self._ports.clock, self._ports.watch)
         except FleetError as error:
@@ -318,7 +357,7 @@ class Driver:
     async def _run_tool(self, effect: RunTool, state: AgentState) -> None:
         ports, op = self._ports, effect.op
         await ports.points.point(state.current.id, TOOL)
-        channel = CallChannel(ports.channel, state.hops_after)
+        channel = CallChannel(ports.channel, state.hops_after, self._enter(op))
         heartbeat = Heartbeat(ports.clock, lambda text: self._notify(beaten(effect, text)))
         run, step = state.current.id, state.step
         context = ToolContext(state.agent, self._incarnation, run, step, effect.key, channel, heartbeat)

@@ -11,6 +11,7 @@ from ..protocols.outcome import Outcome
 from ..protocols.providers.base import Watcher
 from ..protocols.waits import WaitRefusal, WaitRequest
 from .agent_channel import AgentChannel
+from .agent_spans import AgentSpans
 from .caller import Caller
 from .hook_chain import HookChain
 from .inbox import Inbox
@@ -48,6 +49,8 @@ class Ports:
         output: Reads an answer that must be of a type; None: any text will do.
         recorder: Writes down what happens before what follows from it is done; None: nobody does.
         watch: Takes pieces of answers while they are streamed; None: nobody looks.
+        spans: Tells of what happens as spans; None: nobody traces.
+        fleet: The fleet's name, for the log.
     """
 
     caller: Caller
@@ -67,3 +70,5 @@ class Ports:
     output: AnswerReader | None = None
     recorder: Recorder | None = None
     watch: Watcher | None = None
+    spans: AgentSpans | None = None
+    fleet: str = ""

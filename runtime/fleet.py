@@ -250,6 +250,20 @@ class Fleet(Helm):
     def _gateway(self) -> OneGateway:
         return OneGateway()
 
+    async def kill(self, agent: AgentRef | str) -> None:
+        """End an agent's process at once, whatever it does: the way out where a `stop` is too much, and nothing helps.
+
+        It counts as a death: the agent is restarted as after any other, and goes on from its last record; without a
+        journal, it has lost its run and its memory, or, in this process, stays dead.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It has died.
+            PeerUnreachable: It has no process now, or cannot be found now.
+            NameInvalid: Its name is no text.
+        """
+        await self._system.kill(name_of(agent))
+
     async def limit(self, limit: Limits | int | None, of: AgentRef | Run | str | None = None) -> None:
         """Limit the fleet, a team, an agent or a run anew, while it runs. What is spent or granted already stays so.
 

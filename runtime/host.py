@@ -27,6 +27,7 @@ from ..protocols.notices import Notice, NoticeType
 from ..protocols.outcome import Outcome
 from .agent import Agent
 from .agent_channel import AgentChannel, Seat
+from .agent_spans import spans_of
 from .agent_waits import AgentWaits
 from .approvals import PendingApprovals, awaits_person, held_calls
 from .caller import Caller, Model
@@ -121,16 +122,8 @@ class AgentHost:
 
     def _life_end(self) -> LifeEnd:
         endings = Endings(self._runs, self._log, lambda: self._driver.state, self._reporter.add)
-        return LifeEnd(
-            self._seat.name,
-            self._loop,
-            self._inbox,
-            self._runs,
-            self._suspensions,
-            endings,
-            self._log,
-            self._around.superseded,
-        )
+        name, told = self._seat.name, self._around.superseded
+        return LifeEnd(name, self._loop, self._inbox, self._runs, self._suspensions, endings, self._log, told)
 
     def _ports(self, extra: tuple[Tool, ...]) -> Ports:
         agent, config = self._agent, self._agent.config
@@ -154,6 +147,8 @@ class AgentHost:
             settled=self._settled,
             output=agent.output,
             recorder=None if self._log is None else self._log.recorder,
+            spans=spans_of((agent.preset, *agent.fallbacks), self._seat, self._around, toolbox),
+            fleet=self._around.fleet,
         )
 
     async def open(self, stopped: str = "") -> None:
@@ -247,8 +242,9 @@ class AgentHost:
         said: tuple[str, ...] = (),
         stand: Stand | None = None,
         limit: Limits | None = None,
+        caller: str = "",
     ) -> RunId:
-        """Queue a run; see `System`. `time_limit` in seconds, None: the agent's own.
+        """Queue a run; see `System`. `time_limit` in seconds, None: the agent's own; `caller` a traceparent, or empty.
 
         Raises:
             TaskInvalid: The task, or what was added, is no text, or the time limit is none.
@@ -269,6 +265,7 @@ class AgentHost:
         asked = Asked(self._runs.new_id(), task, seconds, said, limit)
         if stand is not None:
             self._suspensions.ask(asked.run, stand)
+        self._driver.called_from(asked.run, caller)
         # Who asks may be cancelled while this is written: then the run is accepted, and only nobody knows of it.
         return await self._work.run(self._accept(asked))
 
@@ -395,6 +392,6 @@ class AgentHost:
     def _finish(self, outcome: Outcome) -> None:
         self._suspensions.over(outcome.run)
         self._runs.finish(outcome)
-        self._questions.answer(outcome, self._driver.state.current.questions)
+        self._questions.answer(outcome, self._driver.state.current.questions, self._driver.traceparent)
         if outcome.limit is not None and outcome.limit.exhausts_agent:
             self._end.shut(Refusal.LIMIT, outcome.reason)

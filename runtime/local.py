@@ -18,7 +18,7 @@ from .approvals import ApprovalPort
 from .budgets import BudgetPort
 from .clock import SystemClock
 from .config import adopt_config
-from .control import Controls
+from .control import Controls, Kill
 from .dead_letters import DeadLetterOffice
 from .draining import Drain
 from .errors import FleetClosed
@@ -46,6 +46,8 @@ from .suspension import Stand
 from .system import STOP_PATIENCE, Progress, SpawnOrder, Stopped, with_children
 from .tools.mcp.pool import ServerPool
 from .tools.served import served_tools
+from .trace_setup import open_tracer
+from .tracing import Tracer, current_traceparent
 from .watchdog import Watchdog, watch_over
 from .watching import next_notices
 
@@ -61,6 +63,7 @@ class LocalSystem:
         fleet: The fleet's name.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        kill: Ends an agent's process; there once the system is open.
         drain: Has all agents go on to their next boundary; there once the system is open.
         budgets: The way to the limits; there once the system is open.
     """
@@ -68,6 +71,7 @@ class LocalSystem:
     approvals: ApprovalPort
     budgets: BudgetPort
     control: Controls
+    kill: Kill
     drain: Drain
 
     def __init__(  # noqa: PLR0913  what a fleet is told once
@@ -80,6 +84,7 @@ class LocalSystem:
         owns_journal: bool = False,
         restarts: RestartPolicy = USUAL,
         watch: WatchPolicy | None = None,
+        tracer: Tracer | None = None,
     ) -> None:
         """Nothing runs before `open`.
 
@@ -91,6 +96,7 @@ class LocalSystem:
             owns_journal: It is closed with the system.
             restarts: How often an agent may be restarted.
             watch: What is done about agents that hang or loop; None: the defaults.
+            tracer: Where spans go; None: as the program or the environment says.
         """
         self.fleet = fleet
         self._limit = limit
@@ -101,6 +107,7 @@ class LocalSystem:
         self._commands: JournaledCommands | None = None
         self._hosts: dict[AgentId, AgentHost] = {}
         self._policy = watch
+        self._tracer = tracer
         self._watching: StandingWork | None = None
         self._servers = ServerPool(self._clock.monotonic)
 
@@ -113,9 +120,10 @@ class LocalSystem:
             RecordInvalid: What it holds of the fleet cannot be read.
         """
         try:
+            self._tracer = self._tracer or open_tracer(self.fleet)
             await self._begin()
         except BaseException:
-            await self._close_journal()
+            await self._close_ports()
             raise
 
     async def _begin(self) -> None:
@@ -148,14 +156,19 @@ class LocalSystem:
             self._stop,
             again=self._log is not None,
         )
+        self.kill = self._lives.end_process
         reach = LocalReach(self._post, self._lives.kill, lambda agent, reason: self.stop((agent,), reason))
         self._watchdog = Watchdog(self._supervisor, reach, self._send_note, clock, self._policy)
         link = LocalLink(self.fleet, self._supervisor, self._watch.desk, self._watchdog)
         self._children = LocalChildren(
             self.fleet, self._supervisor, self._post, self._hosts, self._lives, self._office.close
         )
-        self._around = Surroundings(link, self._post, clock, self._log, children=self._children)
+        self._around = self._surroundings(link)
         self._watching = watch_over(self._watchdog)
+
+    def _surroundings(self, link: LocalLink) -> Surroundings:
+        post, clock, log, children = self._post, self._clock, self._log, self._children
+        return Surroundings(link, post, clock, log, children=children, fleet=self.fleet, tracer=self._tracer)
 
     def _send_note(self, agent: AgentId, text: str) -> None:
         self._notes(agent, text)
@@ -178,15 +191,17 @@ class LocalSystem:
         await self._children.aclose()
         await self._servers.aclose()
         await self._notes.aclose()
-        await self._close_journal()
+        await self._close_ports()
         for error in filter(None, ended):
             raise error
 
-    async def _close_journal(self) -> None:
+    async def _close_ports(self) -> None:
         if self._commands is not None:
             await self._commands.aclose()
         if self._owned is not None:
             await self._owned.aclose()
+        if self._tracer is not None:
+            await self._tracer.aclose()
 
     async def spawn(self, orders: tuple[SpawnOrder, ...], progress: Progress) -> None:
         """Bring agents to life; all of them or none.
@@ -277,7 +292,7 @@ class LocalSystem:
             QueueFull: Too many runs wait.
             PriceMissing: Its money is limited, and a preset does not say what its model costs.
         """
-        return await self._post.host(agent).start(task, time_limit, said, stand, limit)
+        return await self._post.host(agent).start(task, time_limit, said, stand, limit, current_traceparent())
 
     async def outcome(self, agent: AgentId, run: RunId) -> Outcome:
         """Wait for the end of a run.

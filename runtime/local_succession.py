@@ -95,6 +95,17 @@ class LocalSuccession:
             self.post.coming.discard(agent)
             over.set()
 
+    async def end_process(self, agent: AgentId) -> None:
+        """End the life of an agent at once, as on Ray its process would be ended; see `Kill`.
+
+        Raises:
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is being spawned or has died.
+            FleetError: The next life could not begin: the agent is dead.
+        """
+        self.post.host(agent)
+        await self.kill(agent, "somebody killed it")
+
     async def _end(self, agent: AgentId, host: AgentHost, reason: str) -> None:
         life = host.status().incarnation
         self.post.coming.add(agent)

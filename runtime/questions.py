@@ -29,21 +29,24 @@ class Questions:
         """Messages that have been neither accepted nor refused, and answers that are about to be sent; any thread."""
         return self._channel.outgoing + len(self._tasks)
 
-    def answer(self, outcome: Outcome, questions: tuple[Question, ...]) -> None:
-        """A run has ended: those whose question it left open get its text. Returns at once."""
+    def answer(self, outcome: Outcome, questions: tuple[Question, ...], trace: str = "") -> None:
+        """A run has ended: those whose question it left open get its text. Returns at once.
+
+        `trace`: W3C traceparent of the run, or empty.
+        """
         for question in questions:
-            task = asyncio.create_task(self._send(question, outcome))
+            task = asyncio.create_task(self._send(question, outcome, trace))
             self._tasks.add(task)
             task.add_done_callback(self._tasks.discard)
 
-    async def _send(self, question: Question, outcome: Outcome) -> None:
+    async def _send(self, question: Question, outcome: Outcome, trace: str) -> None:
         text = outcome.text.strip() or f"No answer: {outcome}. {outcome.reason}"
         text = shortened(text.encode(errors="replace").decode(), BODY_LIMIT)  # half a surrogate pair has no bytes
         # One id for one answer: sent again by the agent's next life, it is the same message.
         answer = MessageId(f"{outcome.run}.answer.{question.message}")
         try:
             await self._channel.send(
-                question.sender, text, reply_to=question.message, message=answer, hops=question.hops + 1
+                question.sender, text, reply_to=question.message, message=answer, hops=question.hops + 1, trace=trace
             )
         except FleetError as error:
             log.info("the answer to %s did not reach %s: %s", question.message, question.sender, error)

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from .journal.fleet_log import FleetLog
 from .ports import Children, Clock, PostOffice, SupervisorLink
+from .tracing import Tracer
 
 __all__ = ("Surroundings",)
 
@@ -26,6 +27,8 @@ class Surroundings:
         leased: Another Supervisor follows one that dies, so an agent waits for it, and goes on only while its lease on
             its life holds.
         children: The way to those that agents spawn; None: nobody can be spawned here.
+        fleet: The fleet's name, for logs and spans.
+        tracer: Where spans go; None: nowhere.
     """
 
     link: SupervisorLink
@@ -35,3 +38,5 @@ class Surroundings:
     superseded: Callable[[str], None] = stay
     leased: bool = False
     children: Children | None = None
+    fleet: str = ""
+    tracer: Tracer | None = None

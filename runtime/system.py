@@ -15,7 +15,7 @@ from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .approvals import ApprovalPort
 from .budgets import BudgetPort
-from .control import Controls
+from .control import Controls, Kill
 from .draining import Drain
 from .errors import SystemUnavailable
 from .ports import Journal, PostOffice
@@ -135,6 +135,7 @@ class System(Protocol):
         fleet: The fleet's name; one that is joined without being named has it once the system is open.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        kill: Ends an agent's process; there once the system is open.
         drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
         budgets: The way to the limits; there once the system is open.
     """
@@ -143,6 +144,7 @@ class System(Protocol):
     approvals: ApprovalPort
     budgets: BudgetPort
     control: Controls
+    kill: Kill
     drain: Drain
 
     @property

@@ -8,7 +8,7 @@ from pathlib import Path
 import amrita_fleet
 
 SOURCE = Path(__file__).resolve().parent.parent / "src"
-HEAVY = ("ray", "httpx", "sqlalchemy", "starlette", "uvicorn", "typer", "rich")
+HEAVY = ("ray", "httpx", "sqlalchemy", "fastapi", "starlette", "uvicorn", "typer", "rich")
 
 
 def test_importing_the_package_loads_neither_ray_nor_httpx() -> None:

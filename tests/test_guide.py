@@ -179,6 +179,12 @@ def test_every_trouble_and_every_rung_of_the_watch_is_told_with_what_is_done() -
     assert [*table("watch", "rung")] == [*Rung]
 
 
+def test_every_attribute_of_a_span_is_told() -> None:
+    source = (ROOT / "runtime" / "agent_spans.py").read_text()
+    named = set(re.findall(r'"((?:gen_ai|amrita)\.[a-z_.]+)"', source))
+    assert set(table("tracing", "attribute")) == named
+
+
 def test_every_fault_of_the_simulator_is_told() -> None:
     told = PAGES["testing"].split("| fault |")[1].split("\n\n")[0]
     assert set(re.findall(r"`([\w-]+)(?:=\w+)?`", "\n".join(row.split(" | ")[0] for row in told.splitlines()))) == {

@@ -14,6 +14,7 @@ import typer
 
 from ...protocols.errors import FleetError
 from ..fleet_file.errors import FleetFileInvalid
+from ..log_json import LOG_SETTING, json_logs_asked, write_json_logs
 from ..termination import end_by_signal
 from . import (
     approvals,
@@ -27,6 +28,7 @@ from . import (
     explain,
     gc,
     journal,
+    kill,
     limit,
     pause,
     ps,
@@ -66,6 +68,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (send.send, send.EPILOG),
     (pause.pause, pause.EPILOG),
     (resume.resume, resume.EPILOG),
+    (kill.kill, kill.EPILOG),
     (limit.limit, limit.EPILOG),
     (dead_letters.dead_letters, dead_letters.EPILOG),
     (stop.stop, stop.EPILOG),
@@ -189,10 +192,21 @@ def every_command(
         bool, typer.Option("--version", help="Print the version.", callback=print_version, is_eager=True)
     ] = False,
     debug: Annotated[bool, typer.Option("--debug", help="Log everything, with where errors came from.")] = False,
+    log_json: Annotated[
+        bool,
+        typer.Option(
+            "--log-json", help="Log as lines of JSON, here and in the agents' processes; as AMRITA_LOG=json does."
+        ),
+    ] = False,
 ) -> None:
     """Spawn fleets of LLM agents, let them message each other, watch and steer them."""
     context.ensure_object(Settings).debug = debug
+    if log_json:
+        os.environ[LOG_SETTING] = "json"  # processes that are started from here inherit it
+    if json_logs_asked(os.environ):
+        write_json_logs(sys.stderr)
     if debug:
+        logging.getLogger("amrita_fleet").setLevel(logging.DEBUG)
         logging.basicConfig(level=logging.DEBUG, stream=sys.stderr)
     else:
         logging.getLogger("amrita_fleet").addHandler(logging.NullHandler())

@@ -7,8 +7,10 @@ from typing import Any, NamedTuple
 from rich.console import Console
 from rich.text import Text
 
+from ...protocols.checkin import DEAD
 from ...protocols.ids import AgentId, RunId
 from ...protocols.outcome import Ending
+from ..errors import ChannelClosed, RunUnknown
 from ..fleet import Fleet
 from ..journal.fleets import KeptFleet
 from ..supervision.account import Account
@@ -18,6 +20,7 @@ from .documents import entry
 from .errors import SUSPECTS, InputInvalid
 from .fleet_journal import FleetJournal
 from .follow import Followed, follow
+from .past import past
 from .screen import Screen, open_screen
 from .starting import started
 from .status import NAME, Status
@@ -99,9 +102,10 @@ async def in_fleet(work: Work, before: tuple[str, ...], tally: Tally, screen: Sc
     fleet = crew.fleet(journal)
     async with started(fleet, crew.system, screen):
         screen.say(f"Fleet {fleet.name}" + (f", written down in {journal.where}" if journal.url else ""))
+        after = await take_in(fleet, tally) if before else 0
+        cut_off = tuple(end for end in tally.ends.values() if end.outcome == DIED)
         await crew.spawn(fleet, before)
-        after = await past(fleet, tally) if before else 0
-        old = await unfinished(fleet, tally) if before else ()
+        old = await unfinished(fleet, cut_off, tally) if before else ()
         if before:
             screen.say(f"It goes on; {plural(len(old), 'run')} of an earlier process had not ended.")
         new = () if work.resume else await crew.start(fleet)
@@ -132,23 +136,41 @@ def known_before(work: Work, kept: KeptFleet | None) -> tuple[str, ...]:
     return agents
 
 
-async def past(fleet: Fleet, tally: Tally) -> int:
+async def take_in(fleet: Fleet, tally: Tally) -> int:
     """Take in what happened in earlier processes, which nobody is shown; gives the number of the last notice."""
-    newest = (await anext(fleet.notices(-1))).number
-    async for notice in fleet.notices():
+    told = await past(fleet)
+    for notice in told:
         tally.add(notice)
-        if notice.number >= newest:
-            break
-    return newest
+    return told[-1].number if told else 0
 
 
-async def unfinished(fleet: Fleet, tally: Tally) -> tuple[Unfinished, ...]:
-    """The runs of earlier processes that go on."""
-    rows = await fleet.statuses()
-    found = tuple(Unfinished(run, row.agent) for row in rows if not row.awaits_spawn for run in row.runs)
+async def unfinished(fleet: Fleet, cut_off: Iterable[RunEnd], tally: Tally) -> tuple[Unfinished, ...]:
+    """The runs of earlier processes that go on, those that have come to their end meanwhile first.
+
+    Args:
+        fleet: Its agents are spawned.
+        cut_off: Runs that were under way when their agent's last process ended.
+        tally: Gets the ends of those that have come to one.
+    """
+    rows = [row for row in await fleet.statuses() if row.phase != DEAD]
+    found = tuple(Unfinished(run, row.agent) for row in rows for run in row.runs)
     for run in found:
         tally.goes_on(run.id, run.agent)
-    return found
+    under_way, living = {run.id for run in found}, {row.agent for row in rows}
+    over = [end for end in cut_off if end.run not in under_way and end.agent in living]
+    ended = tuple([Unfinished(end.run, end.agent) for end in over if await came_to_an_end(fleet, end, tally)])
+    return (*ended, *found)
+
+
+async def came_to_an_end(fleet: Fleet, cut_off: RunEnd, tally: Tally) -> bool:
+    """Take in how a run ended that its agent is done with; whether it did end, and was not given up."""
+    try:
+        outcome = await fleet.find_run(cut_off.agent, cut_off.run).outcome()
+    except (RunUnknown, ChannelClosed):
+        return False
+    ending = (str(outcome), outcome.text, outcome.reason, outcome.tokens, outcome.rounds)
+    tally.ends[cut_off.run] = RunEnd(cut_off.run, cut_off.agent, *ending, error=outcome.error)
+    return True
 
 
 def earlier(ends: Sequence[RunEnd], agents: Iterable[str], tally: Tally) -> tuple[RunEnd, ...]:

@@ -22,6 +22,7 @@ from .shapes import (
     ApprovalsShown,
     FleetShown,
     FleetStop,
+    Killed,
     Limited,
     LimitGiven,
     MessageGiven,
@@ -177,6 +178,7 @@ class Levers:
         router.post("/api/agents/{name}/pause", response_model=Paused)(self.pause)
         router.post("/api/agents/{name}/resume", response_model=Paused)(self.resume)
         router.post("/api/agents/{name}/stop", response_model=StoppedShown)(self.stop)
+        router.post("/api/agents/{name}/kill", response_model=Killed)(self.kill)
         router.post("/api/fleet/stop", response_model=StoppedShown)(self.stop_all)
         router.post("/api/limits", response_model=Limited)(self.limit)
         return router
@@ -217,6 +219,12 @@ class Levers:
         stopped = await self._source.stop((name,), reason_of(given, "stopped"))
         self._feed.touch()
         return answer(stopped_shown(stopped))
+
+    async def kill(self, name: str) -> Response:
+        """End an agent's process at once; it is restarted as after any other death."""
+        await self._source.kill(name)
+        self._feed.touch()
+        return answer({"agent": name, "killed": True})
 
     async def stop_all(self, given: FleetStop) -> Response:
         """Stop the whole fleet, those to come included, for good."""

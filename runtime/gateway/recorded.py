@@ -96,6 +96,10 @@ class RecordedSource:
         """Never; raises what `answer` raises."""
         raise RecordingFixed(fleet=self.name)
 
+    async def kill(self, agent: str) -> None:  # noqa: ARG002
+        """Never; raises what `answer` raises."""
+        raise RecordingFixed(fleet=self.name)
+
     async def limit(self, account: str | None, limit: Limits | None) -> None:  # noqa: ARG002
         """Never; raises what `answer` raises."""
         raise RecordingFixed(fleet=self.name)

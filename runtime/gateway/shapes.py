@@ -212,6 +212,13 @@ class StoppedShown(BaseModel):
     silent: list[str]
 
 
+class Killed(BaseModel):
+    """An agent whose process was ended."""
+
+    agent: str
+    killed: bool
+
+
 class Limited(BaseModel):
     """A limit that holds now."""
 

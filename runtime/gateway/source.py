@@ -68,6 +68,10 @@ class FleetSource(Protocol):
         """Stop agents and those below them; none named: all. Raises what `Helm.stop` raises."""
         ...
 
+    async def kill(self, agent: str) -> None:
+        """End an agent's process at once. Raises what `Fleet.kill` raises."""
+        ...
+
     async def limit(self, account: str | None, limit: Limits | None) -> None:
         """Limit an agent, a team or a run anew; None: the fleet. Raises what `Fleet.limit` raises."""
         ...
@@ -132,6 +136,10 @@ class SystemSource:
     async def stop(self, agents: tuple[str, ...], reason: str) -> Stopped:
         """Stop some, or all."""
         return await (self._helm.stop(*agents, reason=reason) if agents else self._helm.stop_all(reason))
+
+    async def kill(self, agent: str) -> None:
+        """End its process."""
+        await self._system.kill(name_of(agent))
 
     async def limit(self, account: str | None, limit: Limits | None) -> None:
         """Limit one account.

@@ -113,6 +113,8 @@ if TYPE_CHECKING:
     from .runtime.limit_errors import LimitTooLarge as LimitTooLarge
     from .runtime.limit_errors import PriceMissing as PriceMissing
     from .runtime.limit_errors import TeamUnknown as TeamUnknown
+    from .runtime.log_context import LogContext as LogContext
+    from .runtime.log_json import JsonFormatter as JsonFormatter
     from .runtime.run import Run as Run
     from .runtime.step.budget import TokenBudget as TokenBudget
     from .runtime.step.plan import Node as Node
@@ -192,11 +194,13 @@ __all__ = (
     "InvalidMove",
     "JournalInvalid",
     "JournalUnavailable",
+    "JsonFormatter",
     "LLMConfig",
     "Limit",
     "LimitReached",
     "LimitTooLarge",
     "Limits",
+    "LogContext",
     "MailConfig",
     "McpHttp",
     "McpStdio",
@@ -358,6 +362,8 @@ _HOMES = {
     ),
     "runtime.journal_errors": ("FleetTaken", "JournalInvalid", "JournalUnavailable", "RecordInvalid"),
     "runtime.limit_errors": ("AccountUnknown", "LimitTooLarge", "PriceMissing", "TeamUnknown"),
+    "runtime.log_context": ("LogContext",),
+    "runtime.log_json": ("JsonFormatter",),
     "runtime.fleet": ("AgentRef", "Fleet"),
     "runtime.fleet_file.errors": ("FleetFileInvalid",),
     "runtime.fleet_file.file": ("FleetFile",),

@@ -194,7 +194,7 @@ class RacingSystem(LocalSystem):
         LIFE.set(life)
         await super()._bring_to_life(seat, agent)
 
-    async def kill(self, agent: AgentId) -> None:
+    async def crash(self, agent: AgentId) -> None:
         """End an agent's process, as a crash would; nobody knows yet."""
         if (host := self._hosts.pop(agent, None)) is not None:
             life = self.lives[agent]
@@ -354,7 +354,7 @@ class Race:
 
     async def _kill(self, name: AgentId) -> None:
         if self.random.random() < 0.7:
-            await self.system.kill(name)
+            await self.system.crash(name)
             await self.clock.sleep(self.random.uniform(0.0, 2.0))
         self.system.bury(name)
         self.killed += 1

@@ -59,7 +59,7 @@ def chatter(random: Random) -> Callable[[Asked], Act]:
 class Mortal(LocalSystem):
     """A local system whose agents can be killed; none begins anew."""
 
-    async def kill(self, agent: AgentId) -> None:
+    async def bury(self, agent: AgentId) -> None:
         if (host := self._hosts.pop(agent, None)) is not None:
             await host.close()
             self._supervisor.died(agent, self._supervisor.find(agent).incarnation, "it was killed")
@@ -113,7 +113,7 @@ class Life:
             await self.world.clock.sleep(self.random.uniform(0.0, 40.0))
             name = self.random.choice(NAMES)
             if self.random.random() < 0.5:
-                await self.system.kill(name)
+                await self.system.bury(name)
             else:
                 await self.system.stop((name,), "enough")
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from amrita_fleet.runtime.cli import dead_letters, limit, pause, resume, show, tail, top, watch
+from amrita_fleet.runtime.cli import dead_letters, kill, limit, pause, resume, show, tail, top, watch
 from amrita_fleet.runtime.cli.status import Status
 
 from .owned import environment, owned, typed
@@ -78,6 +78,19 @@ def test_an_agent_that_is_not_there_is_told_with_names_like_it(address: str, com
     done = typed(*command, RAY_ADDRESS=address)
     assert (done.returncode, done.stdout) == (Status.BAD_INPUT, "")
     assert "Did you mean bob?" in done.stderr
+
+
+def test_an_agent_that_is_killed_dies_at_once(address: str) -> None:
+    done = typed(*example(kill.EPILOG), RAY_ADDRESS=address)
+    assert (done.returncode, done.stdout) == (Status.OK, "fleet watched: ana: its process was ended\n")
+    watching = [sys.executable, "-m", "amrita_fleet", "watch", "ana", "--after", "0", "--json"]
+    with subprocess.Popen(
+        watching, env=environment(RAY_ADDRESS=address), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+    ) as process:
+        assert process.stdout is not None
+        assert any(json.loads(line)["extra_type"] == "died" for line in process.stdout)
+        process.send_signal(signal.SIGINT)
+        process.communicate(timeout=PATIENCE)
 
 
 class Terminal:

@@ -128,6 +128,13 @@ async def test_a_call_that_waits_for_a_person_is_answered(allowed: bool) -> None
         assert again.status_code == httpx.codes.NOT_FOUND
 
 
+async def test_an_agents_process_is_ended() -> None:
+    async with house() as at:
+        assert await at.post("/api/agents/bob/kill") == {"agent": "bob", "killed": True}
+        assert (await at.get("/api/agents/bob"))["phase"] == "dead"
+        assert (await at.client.post("/api/agents/bobb/kill")).status_code == httpx.codes.NOT_FOUND
+
+
 async def test_agents_are_stopped_one_by_one_and_all_together() -> None:
     async with house() as at:
         assert await at.post("/api/agents/bob/stop") == {"stopped": ["bob"], "silent": []}
@@ -159,6 +166,7 @@ async def test_agents_are_stopped_one_by_one_and_all_together() -> None:
         ("POST", "/api/agents/ana/pause", {"why": "?"}, 422, "body.why"),
         ("POST", "/api/limits", {"limit": {"tokns": 5}}, 422, "did you mean 'tokens'"),
         ("POST", "/api/limits", {"limit": {"tokens": 0}}, 422, "at least 1"),
+        ("POST", "/api/limits", {"account": "nobody", "limit": {"tokens": 5}}, 404, "nobody"),
         ("POST", "/api/limits", {"account": "", "limit": None}, 422, "leave the account out"),
         ("GET", "/api/notices?after=x", None, 422, "query.after"),
         ("GET", "/api/notices?limit=0", None, 422, "query.limit"),
@@ -195,7 +203,7 @@ async def test_half_a_character_is_refused_and_breaks_nothing() -> None:
 async def test_the_document_of_the_api_names_every_route_and_the_token() -> None:
     async with house() as at:
         document = await at.get("/api/openapi.json")
-        assert len(document["paths"]) == 15
+        assert len(document["paths"]) == 16
         assert document["security"] == [{"token": []}]
         assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 

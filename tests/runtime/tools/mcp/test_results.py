@@ -28,7 +28,7 @@ def resource(**fields: str) -> dict[str, Any]:
     [
         (TEXT, "Köln"),
         ({"type": "image", "data": "AAAA", "mimeType": "image/png"}, "[left out: image, image/png, 3 bytes]"),
-        ({"type": "audio", "data": "AA==", "mimeType": "audio/wav"}, "[left out: audio, audio/wav, 1 bytes]"),
+        ({"type": "audio", "data": "AA==", "mimeType": "audio/wav"}, "[left out: audio, audio/wav, 1 byte]"),
         (resource(text="its text"), "its text"),
         (resource(blob="AAA="), "[left out: resource, file:///a, 2 bytes]"),
         (LINK, "[left out: link to a resource, log, text/plain, file:///log]"),
