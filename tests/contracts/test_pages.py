@@ -1,7 +1,7 @@
 """The dashboard's pages in a browser, on both systems: they show a fleet, and their levers move it."""
 
 import re
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncGenerator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
@@ -11,7 +11,9 @@ from amrita_fleet import Agent, Fleet, Limits, Tool, tool
 from amrita_fleet.protocols.providers.script import call, repeat, say
 from amrita_fleet.protocols.providers.scripted import scripted
 
-api = pytest.importorskip("playwright.async_api", reason="playwright is not installed")
+pytest.importorskip("playwright", reason="playwright is not installed")
+
+from playwright.async_api import ConsoleMessage, Page, async_playwright, expect
 
 CHROMIUM = Path("/usr/bin/chromium")
 
@@ -49,22 +51,26 @@ def weigh_tool() -> Tool:
 class Window:
     """One page of a browser that has come by the link, and what went wrong in it."""
 
-    def __init__(self, page: "api.Page", url: str) -> None:
+    def __init__(self, page: Page, url: str) -> None:
         self.page = page
         self.wrong: list[str] = []
         self._url = url
         page.set_default_timeout(PATIENCE_MS)
         page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        page.on("console", lambda said: self.wrong.append(said.text) if said.type == "error" else None)
+        page.on("console", self._said)
+
+    def _said(self, said: ConsoleMessage) -> None:
+        if said.type == "error":
+            self.wrong.append(said.text)
 
     async def open(self, path: str) -> None:
         await self.page.goto(self._url + path)
 
     async def sees(self, text: str | re.Pattern[str]) -> None:
-        await api.expect(self.page.locator(".af-body")).to_contain_text(text, timeout=PATIENCE_MS)
+        await expect(self.page.locator(".af-body")).to_contain_text(text, timeout=PATIENCE_MS)
 
     async def state(self, state: str | re.Pattern[str]) -> None:
-        await api.expect(self.page.locator(".af-state")).to_have_text(state, timeout=PATIENCE_MS)
+        await expect(self.page.locator(".af-state")).to_have_text(state, timeout=PATIENCE_MS)
 
     async def press(self, button: str) -> None:
         await self.page.get_by_role("button", name=button, exact=True).click()
@@ -74,10 +80,10 @@ class Window:
 
 
 @asynccontextmanager
-async def window(fleet: Fleet) -> AsyncIterator[Window]:
+async def window(fleet: Fleet) -> AsyncGenerator[Window]:
     """A browser at the fleet's pages; nothing may go wrong in it."""
     dashboard = await fleet.serve_dashboard()
-    async with api.async_playwright() as playwright:
+    async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         made = Window(await browser.new_page(), dashboard.url)
         await made.page.goto(dashboard.link)
@@ -107,7 +113,7 @@ async def test_a_message_from_the_page_is_consumed_and_texts_are_never_markup(ma
             await at.open("/agent/ana")
             await at.write("Message to ana", f"Show me {EVIL}")
             await at.press("Send")
-            await api.expect(at.page.locator(".af-receipt")).to_contain_text("consumed", timeout=PATIENCE_MS)
+            await expect(at.page.locator(".af-receipt")).to_contain_text("consumed", timeout=PATIENCE_MS)
             await at.sees(f"Here it is: {EVIL}")
             assert await at.page.locator(".af-body img, .af-body script").count() == 0
 
@@ -118,7 +124,7 @@ async def test_an_agent_is_paused_goes_on_and_is_stopped_once_that_is_confirmed(
         async with window(fleet) as at:
             await at.open("/agent/ana")
             await at.press("Pause")
-            await api.expect(at.page.get_by_text("ana pauses at its next boundary.")).to_be_visible()
+            await expect(at.page.get_by_text("ana pauses at its next boundary.")).to_be_visible()
             run = await ana.start("How is it?")
             await at.state("paused")
             await at.press("Resume")
@@ -177,5 +183,5 @@ async def test_the_graph_has_who_wrote_to_whom(make_fleet: MakeFleet) -> None:
         async with window(fleet) as at:
             await at.open("/messages")
             for name in ("ana", "bob"):
-                await api.expect(at.page.get_by_role("gridcell", name=name).first).to_be_visible(timeout=PATIENCE_MS)
-            await api.expect(at.page.locator(".af-body canvas")).to_be_visible()
+                await expect(at.page.get_by_role("gridcell", name=name).first).to_be_visible(timeout=PATIENCE_MS)
+            await expect(at.page.locator(".af-body canvas")).to_be_visible()
