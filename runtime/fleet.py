@@ -14,8 +14,8 @@ from ..protocols.limits import Limits, plain_limit
 from ..protocols.restarts import RestartPolicy
 from .agent import Agent
 from .closing import DRAIN_GRACE, Closing, patiently
+from .dashboard.opening import OneGateway
 from .errors import ArgumentInvalid, FleetClosed, NameInvalid, NamesInvalid
-from .gateway.opening import OneGateway
 from .gateway.serving import Dashboard
 from .given import check_fleet_name, check_grace, check_kind, check_text
 from .helm import AgentRef, Helm, name_of

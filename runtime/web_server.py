@@ -15,6 +15,9 @@ __all__ = ("LOOPBACK", "QuietServer", "listen", "quiet_server")
 
 LOOPBACK = "127.0.0.1"
 
+SOCKET_LIMIT = 2**20
+"""Bytes that one message of a WebSocket may have."""
+
 GRACE = 1
 """Seconds that answers in flight have when the server stops."""
 
@@ -57,12 +60,13 @@ class QuietServer(uvicorn.Server):
         yield
 
 
-def quiet_server(app: ASGIApp) -> QuietServer:
-    """A server of an application, which writes no logs of its own."""
+def quiet_server(app: ASGIApp, *, sockets: bool = False) -> QuietServer:
+    """A server of an application, which writes no logs of its own; `sockets`: it takes WebSockets as well."""
     config = uvicorn.Config(
         app,
         lifespan="off",
-        ws="none",
+        ws="websockets-sansio" if sockets else "none",
+        ws_max_size=SOCKET_LIMIT,
         log_config=None,
         access_log=False,
         date_header=False,

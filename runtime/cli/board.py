@@ -9,7 +9,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from ...protocols.checkin import AgentStatus
-from ...protocols.notices import Notice, NoticeType
+from ...protocols.notices import Notice
+from ..dashboard.alerts_model import is_alert
 from ..supervision.account import Account
 from .screen import line
 from .summary import spent
@@ -18,27 +19,13 @@ from .tally import Tally
 from .visible import harmless
 from .wording import plural
 
-__all__ = ("ALERTS", "Board", "Order", "is_alert", "phases")
+__all__ = ("ALERTS", "Board", "Order", "phases")
 
 ALERTS = 5
 """Troubles that are shown, the newest."""
 
 FRAME = 5
 """Lines that a table takes beside its rows."""
-
-CALM: Mapping[NoticeType, frozenset[str]] = {
-    NoticeType.BUDGET: frozenset({"limited", "no_more", "soft"}),
-}
-"""Events of kinds that else tell of trouble."""
-
-TROUBLE = {
-    (NoticeType.AGENT, "died"),
-    (NoticeType.AGENT, "quarantined"),
-    (NoticeType.STEP, "stall"),
-    (NoticeType.MODEL, "failed"),
-    (NoticeType.TOOL, "approval"),
-    (NoticeType.MAIL, "dead"),
-}
 
 
 class Order(StrEnum):
@@ -56,13 +43,6 @@ ORDERS: Mapping[Order, Callable[[AgentStatus], tuple[int | str, ...]]] = {
     Order.TOKENS: lambda row: (-row.tokens, row.agent),
     Order.MAIL: lambda row: (-row.waiting, row.agent),
 }
-
-
-def is_alert(notice: Notice) -> bool:
-    """Whether it tells of trouble, or that a person is waited for."""
-    if notice.type in {NoticeType.WATCH, NoticeType.BUDGET}:
-        return notice.extra_type not in CALM.get(notice.type, ())
-    return (notice.type, notice.extra_type) in TROUBLE
 
 
 def phases(rows: Iterable[AgentStatus]) -> str:

@@ -81,12 +81,12 @@ async def served(file: Path, pace: float, port: int) -> None:
 
     check_extra()
     from ..clock import SystemClock
+    from ..dashboard.opening import open_dashboard
     from ..gateway.recorded import RecordedSource
     from ..gateway.recording import Recording
-    from ..gateway.server import open_gateway
 
     source = RecordedSource(Recording.read(file), SystemClock(), pace)
-    gateway, made = await open_gateway(source, LOOPBACK, port)
+    gateway, made = await open_dashboard(source, LOOPBACK, port)
     try:
         say(f"recording of fleet {source.name}: {made.link}")
         await gateway.over()

@@ -1,6 +1,7 @@
 """What the gateway cannot do.
 
 RunError                             runtime/errors.py
+├── DashboardElsewhere               another event loop of the process serves pages
 ├── ExtraMissing (ImportError)       an extra of this package that is not installed
 ├── MessageUnknown (LookupError)     nobody remembers the message
 ├── RecordingFixed                   a recording has no levers
@@ -10,7 +11,25 @@ RunError                             runtime/errors.py
 
 from ..errors import RunError
 
-__all__ = ("ExtraMissing", "MessageUnknown", "RecordingFixed", "RecordingInvalid", "TooManyWatchers")
+__all__ = (
+    "DashboardElsewhere",
+    "ExtraMissing",
+    "MessageUnknown",
+    "RecordingFixed",
+    "RecordingInvalid",
+    "TooManyWatchers",
+)
+
+
+class DashboardElsewhere(RunError):
+    """The pages of a dashboard are served from another event loop of this process, and they can be from one only."""
+
+    def __init__(self) -> None:
+        """Say so."""
+        super().__init__(
+            "Another event loop of this process serves a dashboard, and there can be one such loop: serve this fleet"
+            " from another process, with `amrita-fleet dashboard`."
+        )
 
 
 class ExtraMissing(RunError, ImportError):

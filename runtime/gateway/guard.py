@@ -27,6 +27,9 @@ NAMES = frozenset({b"localhost", b"127.0.0.1", b"[::1]"})
 SAFE = frozenset({"GET", "HEAD", "OPTIONS"})
 """Methods that change nothing."""
 
+SOCKET = "WEBSOCKET"
+"""What stands for the method of a WebSocket, which has none. It is not safe: with a cookie it needs an `Origin`."""
+
 HEADERS = (
     (b"cache-control", b"no-store"),
     (b"referrer-policy", b"no-referrer"),
@@ -34,6 +37,10 @@ HEADERS = (
     (b"x-frame-options", b"DENY"),
 )
 """What every answer says. The token may stand in an address, so no address is told to anybody."""
+
+
+ASSETS = "/_nicegui/"
+"""Below this are the scripts and styles of the pages: the same for everybody, under a version's name."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -141,6 +148,10 @@ class Guard:
         """Answer one request, or have it answered."""
         knock = knock_of(scope)
         problem = self._door.refusal(knock) or self._door.too_large(knock)
+        if scope["type"] == "websocket":
+            # Closed before it is accepted, the browser is answered with 403.
+            await (send({"type": "websocket.close"}) if problem else self._app(scope, receive, send))
+            return
         if problem is None and self._door.enters_by_link(knock):
             headers = [(b"location", b"/"), (b"set-cookie", self._door.cookie), (b"content-length", b"0"), *HEADERS]
             await send({"type": "http.response.start", "status": int(HTTPStatus.SEE_OTHER), "headers": headers})
@@ -152,7 +163,8 @@ class Guard:
         if problem is not None:
             await problem_response(problem)(scope, receive, with_headers(send))
             return
-        await self._app(scope, receive if body is None else replayed(body, receive), with_headers(send))
+        sent = with_headers(send, stored=knock.path.startswith(ASSETS))
+        await self._app(scope, receive if body is None else replayed(body, receive), sent)
 
 
 def knock_of(scope: Scope) -> Knock:
@@ -164,7 +176,7 @@ def knock_of(scope: Scope) -> Knock:
         if name == b"host":
             hosts.append(value)
     return Knock(
-        method=scope["method"],
+        method=scope.get("method", SOCKET),
         path=scope["path"],
         hosts=tuple(hosts),
         origin=headers.get(b"origin", b""),
@@ -201,14 +213,15 @@ def replayed(body: bytes, receive: Receive) -> Receive:
     return again
 
 
-def with_headers(send: Send) -> Send:
-    """The way back, with the headers that every answer has."""
-    names = {name for name, _ in HEADERS}
+def with_headers(send: Send, *, stored: bool = False) -> Send:
+    """The way back, with the headers that every answer has; `stored`: the browser may keep it."""
+    headers = HEADERS[1:] if stored else HEADERS
+    names = {name for name, _ in headers}
 
     async def sent(message: Message) -> None:
         if message["type"] == "http.response.start":
             kept = [(name, value) for name, value in message.get("headers", []) if name not in names]
-            message = {**message, "headers": [*kept, *HEADERS]}
+            message = {**message, "headers": [*kept, *headers]}
         await send(message)
 
     return sent

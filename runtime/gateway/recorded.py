@@ -22,7 +22,52 @@ MOST = 1000
 """Notices handed over at once."""
 
 
-class RecordedSource:
+class FixedLevers:
+    """Levers that move nothing: what was recorded has happened."""
+
+    def __init__(self, fleet: str) -> None:
+        """Keep whose they would be."""
+        self._fleet = fleet
+
+    @property
+    def name(self) -> str:
+        """The fleet's."""
+        return self._fleet
+
+    async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:  # noqa: ARG002
+        """Never.
+
+        Raises:
+            RecordingFixed: It has happened.
+        """
+        raise RecordingFixed(fleet=self.name)
+
+    async def send(self, agent: str, body: str) -> Receipt:  # noqa: ARG002
+        """Never; raises what `answer` raises."""
+        raise RecordingFixed(fleet=self.name)
+
+    async def pause(self, agent: str, reason: str | None) -> None:  # noqa: ARG002
+        """Never; raises what `answer` raises."""
+        raise RecordingFixed(fleet=self.name)
+
+    async def stop(self, agents: tuple[str, ...], reason: str) -> Stopped:  # noqa: ARG002
+        """Never; raises what `answer` raises."""
+        raise RecordingFixed(fleet=self.name)
+
+    async def kill(self, agent: str) -> None:  # noqa: ARG002
+        """Never; raises what `answer` raises."""
+        raise RecordingFixed(fleet=self.name)
+
+    async def limit(self, account: str | None, limit: Limits | None) -> None:  # noqa: ARG002
+        """Never; raises what `answer` raises."""
+        raise RecordingFixed(fleet=self.name)
+
+    async def grant_no_more(self, account: str | None) -> None:  # noqa: ARG002
+        """Never; raises what `answer` raises."""
+        raise RecordingFixed(fleet=self.name)
+
+
+class RecordedSource(FixedLevers):
     """Plays a recording from its first notice on, beginning when it is made."""
 
     def __init__(self, recording: Recording, clock: Clock, pace: float = math.inf) -> None:
@@ -38,6 +83,7 @@ class RecordedSource:
         """
         if not pace > 0:
             raise NumberInvalid(name="pace", given=repr(pace), reason="it is a number above 0")
+        super().__init__(recording.fleet)
         self._recording = recording
         self._clock = clock
         self._pace = pace
@@ -45,11 +91,6 @@ class RecordedSource:
         self._folded = Folded(recording.fleet)
         self._taken = 0
         self._times = rising(recording.notices)
-
-    @property
-    def name(self) -> str:
-        """The fleet's."""
-        return self._recording.fleet
 
     async def rows(self) -> tuple[AgentStatus, ...]:
         """The rows as the notices so far tell of them."""
@@ -72,37 +113,9 @@ class RecordedSource:
         """None: nobody can answer any more."""
         return ()
 
-    async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:  # noqa: ARG002
-        """Never.
-
-        Raises:
-            RecordingFixed: It has happened.
-        """
-        raise RecordingFixed(fleet=self.name)
-
-    async def send(self, agent: str, body: str) -> Receipt:  # noqa: ARG002
-        """Never; raises what `answer` raises."""
-        raise RecordingFixed(fleet=self.name)
-
     async def receipt(self, recipient: str, message: str) -> Receipt | None:  # noqa: ARG002
         """Nobody knows: notices tell of messages, not their receipts."""
         return None
-
-    async def pause(self, agent: str, reason: str | None) -> None:  # noqa: ARG002
-        """Never; raises what `answer` raises."""
-        raise RecordingFixed(fleet=self.name)
-
-    async def stop(self, agents: tuple[str, ...], reason: str) -> Stopped:  # noqa: ARG002
-        """Never; raises what `answer` raises."""
-        raise RecordingFixed(fleet=self.name)
-
-    async def kill(self, agent: str) -> None:  # noqa: ARG002
-        """Never; raises what `answer` raises."""
-        raise RecordingFixed(fleet=self.name)
-
-    async def limit(self, account: str | None, limit: Limits | None) -> None:  # noqa: ARG002
-        """Never; raises what `answer` raises."""
-        raise RecordingFixed(fleet=self.name)
 
     def _passed(self) -> float:
         return self._clock.monotonic() - self._began

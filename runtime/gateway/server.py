@@ -10,6 +10,7 @@ from ..clock import SystemClock
 from ..ports import Clock
 from ..web_server import LOOPBACK, listen, quiet_server
 from .app import build_app
+from .both import Both, OpenPages, Pages
 from .feed import Feed
 from .guard import Door, Guard, bracketed
 from .serving import Dashboard
@@ -22,19 +23,24 @@ __all__ = ("Gateway", "open_gateway")
 class Gateway:
     """A gateway that runs in the current event loop, between `open` and `aclose`."""
 
-    def __init__(self, source: FleetSource, token: str, clock: Clock | None = None) -> None:
+    def __init__(
+        self, source: FleetSource, token: str, clock: Clock | None = None, pages: OpenPages | None = None
+    ) -> None:
         """Nothing runs yet.
 
         Args:
             source: The fleet.
             token: What has to be shown by whoever comes.
             clock: Time; None: the machine's.
+            pages: What opens the pages for a browser; None: there are none.
         """
         self._source = source
         self._token = token
         self._clock = clock or SystemClock()
         self._feed = Feed(source, self._clock)
         self._running: asyncio.Task[None] | None = None
+        self._open_pages = pages
+        self._pages: Pages | None = None
 
     async def open(self, host: str = LOOPBACK, port: int = 0) -> Dashboard:
         """Read the fleet, then listen; `port`: 0 for any that is free.
@@ -46,12 +52,15 @@ class Gateway:
         listener = listen("gateway", host, port)
         try:
             await self._feed.open()
+            if self._open_pages is not None:
+                self._pages = await self._open_pages(self._source, self._feed, self._clock)
         except BaseException:
             listener.close()
+            await self._feed.aclose()
             raise
         port = listener.getsockname()[1]
-        app = Guard(build_app(self._source, self._feed, self._clock), Door(self._token, host, port))
-        self._server = quiet_server(app)
+        app = Both(build_app(self._source, self._feed, self._clock), self._pages)
+        self._server = quiet_server(Guard(app, Door(self._token, host, port)), sockets=self._pages is not None)
         self._running = asyncio.create_task(self._server.serve([listener]), name="gateway")
         return Dashboard(f"http://{bracketed(host)}:{port}", self._token)
 
@@ -68,15 +77,21 @@ class Gateway:
         if running is not None:
             self._server.ending.set()
             await running
+        pages, self._pages = self._pages, None
+        if pages is not None:
+            await pages.aclose()
 
 
-async def open_gateway(source: FleetSource, host: str, port: int) -> tuple[Gateway, Dashboard]:
+async def open_gateway(
+    source: FleetSource, host: str, port: int, pages: OpenPages | None = None
+) -> tuple[Gateway, Dashboard]:
     """Serve a fleet from this process, under the token of its user.
 
     Raises:
+        DashboardElsewhere: Another event loop of this process serves pages.
         SystemUnavailable: The port is taken, the address cannot be used, or there can be no token.
         FleetError: The fleet cannot be read.
     """
     token = await to_thread.run_sync(token_in, token_file(environ=os.environ, home=Path.home()))
-    gateway = Gateway(source, token)
+    gateway = Gateway(source, token, pages=pages)
     return gateway, await gateway.open(host, port)

@@ -12,6 +12,9 @@ __all__ = ("Dashboard", "GatewayHost", "Serving", "check_address", "check_extra"
 
 EXTRA = "dashboard"
 
+NEEDED = ("fastapi", "nicegui", "websockets")
+"""What the extra brings."""
+
 
 @dataclass(frozen=True, slots=True)
 class Dashboard:
@@ -62,7 +65,7 @@ def check_extra() -> None:
     Raises:
         ExtraMissing: It is not.
     """
-    if find_spec("fastapi") is None:
+    if any(find_spec(each) is None for each in NEEDED):
         raise ExtraMissing(extra=EXTRA, what="A fleet's dashboard")
 
 

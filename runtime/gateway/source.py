@@ -14,10 +14,42 @@ from ..helm import Helm, name_of
 from ..supervision.account import Account
 from ..system import Stopped, System
 
-__all__ = ("FleetSource", "SystemSource")
+__all__ = ("FleetLevers", "FleetSource", "SystemSource")
 
 
-class FleetSource(Protocol):
+class FleetLevers(Protocol):
+    """What the gateway can do to a fleet."""
+
+    async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
+        """Answer one; raises what `Approvals.allow` and `Approvals.refuse` raise."""
+        ...
+
+    async def send(self, agent: str, body: str) -> Receipt:
+        """Send a message as the person at the keyboard; raises what `Helm.send` raises."""
+        ...
+
+    async def pause(self, agent: str, reason: str | None) -> None:
+        """Pause an agent and those below it; without a reason let them go on. Raises what `Helm.pause` raises."""
+        ...
+
+    async def stop(self, agents: tuple[str, ...], reason: str) -> Stopped:
+        """Stop agents and those below them; none named: all. Raises what `Helm.stop` raises."""
+        ...
+
+    async def kill(self, agent: str) -> None:
+        """End an agent's process at once. Raises what `Fleet.kill` raises."""
+        ...
+
+    async def limit(self, account: str | None, limit: Limits | None) -> None:
+        """Limit an agent, a team or a run anew; None: the fleet. Raises what `Fleet.limit` raises."""
+        ...
+
+    async def grant_no_more(self, account: str | None) -> None:
+        """Have who asks for more of it give a last answer; None: of the fleet's limit. Raises what `limit` raises."""
+        ...
+
+
+class FleetSource(FleetLevers, Protocol):
     """A fleet as the gateway knows it: a running one, or a recording of one."""
 
     @property
@@ -48,63 +80,18 @@ class FleetSource(Protocol):
         """The calls that wait for a person; raises what `Approvals.pending` raises."""
         ...
 
-    async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
-        """Answer one; raises what `Approvals.allow` and `Approvals.refuse` raise."""
-        ...
-
-    async def send(self, agent: str, body: str) -> Receipt:
-        """Send a message as the person at the keyboard; raises what `Helm.send` raises."""
-        ...
-
     async def receipt(self, recipient: str, message: str) -> Receipt | None:
         """What became of a message; None: nobody knows. Raises what `Helm.receipt` raises."""
         ...
 
-    async def pause(self, agent: str, reason: str | None) -> None:
-        """Pause an agent and those below it; without a reason let them go on. Raises what `Helm.pause` raises."""
-        ...
 
-    async def stop(self, agents: tuple[str, ...], reason: str) -> Stopped:
-        """Stop agents and those below them; none named: all. Raises what `Helm.stop` raises."""
-        ...
-
-    async def kill(self, agent: str) -> None:
-        """End an agent's process at once. Raises what `Fleet.kill` raises."""
-        ...
-
-    async def limit(self, account: str | None, limit: Limits | None) -> None:
-        """Limit an agent, a team or a run anew; None: the fleet. Raises what `Fleet.limit` raises."""
-        ...
-
-
-class SystemSource:
-    """A running fleet, by its helm and its system."""
+class SystemLevers:
+    """The levers of a running fleet, by its helm and its system."""
 
     def __init__(self, helm: Helm, system: System) -> None:
         """Both belong to the running event loop, and are open."""
         self._helm = helm
         self._system = system
-
-    @property
-    def name(self) -> str:
-        """The fleet's."""
-        return self._system.fleet
-
-    async def rows(self) -> tuple[AgentStatus, ...]:
-        """What the Supervisor knows: no agent is asked."""
-        return await self._system.statuses(fresh=False)
-
-    async def accounts(self) -> tuple[Account, ...]:
-        """The Supervisor's accounts."""
-        return await self._system.accounts()
-
-    async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
-        """The Supervisor's notices."""
-        return await self._system.notices(after, wait)
-
-    async def approvals(self) -> tuple[Approval, ...]:
-        """What all agents hold."""
-        return await self._helm.approvals.pending()
 
     async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
         """Answer one. What is allowed needs no reason."""
@@ -116,11 +103,6 @@ class SystemSource:
     async def send(self, agent: str, body: str) -> Receipt:
         """Send a message from the user."""
         return await self._helm.send(agent, body)
-
-    async def receipt(self, recipient: str, message: str) -> Receipt | None:
-        """Ask the recipient, or what is left of it."""
-        check_text("message", message)
-        return await self._system.post.receipt(name_of(recipient), MessageId(message))
 
     async def pause(self, agent: str, reason: str | None) -> None:
         """Pause or resume."""
@@ -143,6 +125,49 @@ class SystemSource:
         Raises:
             NameInvalid: The name is none; an empty one must not come to mean the whole fleet.
         """
-        if account == "":
-            raise NameInvalid(name="", reason="leave the account out to mean the fleet")
-        await self._system.budgets.limit(AgentId("") if account is None else name_of(account), limit)
+        await self._system.budgets.limit(named(account), limit)
+
+    async def grant_no_more(self, account: str | None) -> None:
+        """Say no to those who ask; raises what `limit` raises."""
+        await self._system.budgets.grant_no_more(named(account))
+
+
+class SystemSource(SystemLevers):
+    """A running fleet, by its helm and its system."""
+
+    @property
+    def name(self) -> str:
+        """The fleet's."""
+        return self._system.fleet
+
+    async def rows(self) -> tuple[AgentStatus, ...]:
+        """What the Supervisor knows: no agent is asked."""
+        return await self._system.statuses(fresh=False)
+
+    async def accounts(self) -> tuple[Account, ...]:
+        """The Supervisor's accounts."""
+        return await self._system.accounts()
+
+    async def notices(self, after: int, wait: float) -> tuple[Notice, ...]:
+        """The Supervisor's notices."""
+        return await self._system.notices(after, wait)
+
+    async def approvals(self) -> tuple[Approval, ...]:
+        """What all agents hold."""
+        return await self._helm.approvals.pending()
+
+    async def receipt(self, recipient: str, message: str) -> Receipt | None:
+        """Ask the recipient, or what is left of it."""
+        check_text("message", message)
+        return await self._system.post.receipt(name_of(recipient), MessageId(message))
+
+
+def named(account: str | None) -> AgentId:
+    """Whose account it is.
+
+    Raises:
+        NameInvalid: The name is none; an empty one must not come to mean the whole fleet.
+    """
+    if account == "":
+        raise NameInvalid(name="", reason="leave the account out to mean the fleet")
+    return AgentId("") if account is None else name_of(account)

@@ -1,0 +1,55 @@
+"""What the page of budgets shows: a bar for each account, and how the fleet's spending rose. Pure."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from ..supervision.account import Account
+from .chronicle import Spent
+from .fleet_model import amount_shown
+
+__all__ = ("account_rows", "burn_down", "spending")
+
+
+def account_rows(accounts: Iterable[Account]) -> list[dict[str, Any]]:
+    """A row for each account: `id` is its path; parts of the limit in per cent, None without a limit in tokens."""
+    return [account_row(each) for each in accounts]
+
+
+def account_row(account: Account) -> dict[str, Any]:
+    """One account."""
+    most = None if account.limit is None else account.limit.tokens
+    return {
+        "id": "/".join(account.path),
+        "level": str(account.level),
+        "name": account.name,
+        "depth": len(account.path) - 1,
+        "spent": account.spent.tokens,
+        "reserved": account.reserved.tokens,
+        "limit": most,
+        "settled_part": part(account.spent.tokens, most),
+        "reserved_part": part(account.reserved.tokens, most),
+        "shown": amount_shown(account),
+        "calls": account.spent.model_calls,
+    }
+
+
+def part(count: int, most: int | None) -> float | None:
+    """A count in per cent of the most."""
+    return None if not most else round(min(100.0, 100 * count / most), 1)
+
+
+def spending(points: Sequence[Spent], now: int) -> list[tuple[float, int]]:
+    """How the spending rose, as Unix milliseconds and tokens.
+
+    Args:
+        points: From the notices, which may be forgotten in part, and know of no calls that failed.
+        now: What the fleet's account says. The curve is moved so that it ends there.
+    """
+    missing = now - points[-1].tokens if points else 0
+    return [(1000 * each.at, max(0, each.tokens + missing)) for each in points]
+
+
+def burn_down(points: Sequence[Spent], now: int, limit: int | None) -> list[tuple[float, int]]:
+    """What was left of the limit as it is now, over time; without a limit, what was spent."""
+    rose = spending(points, now)
+    return rose if limit is None else [(at, max(0, limit - spent)) for at, spent in rose]

@@ -1,0 +1,104 @@
+"""What all pages have around them: the fleet's name, the way to the others, colours, and what keeps it fresh."""
+
+from collections.abc import Callable, Generator
+from contextlib import contextmanager
+
+from nicegui import ui
+
+from .seat import Seat
+from .style import CSS
+
+__all__ = ("VIEWS", "frame", "kept_fresh")
+
+VIEWS = {"/": "Fleet", "/messages": "Messages", "/budgets": "Budgets", "/alerts": "Alerts"}
+"""The pages that are linked from all, by their paths."""
+
+PACE = 0.5
+"""Seconds between two looks at what has changed, for each open page."""
+
+THEMES = ((None, "brightness_auto", "as the system"), (False, "light_mode", "light"), (True, "dark_mode", "dark"))
+
+REMEMBERED = "localStorage.getItem('amrita-fleet-theme') || '0'"
+
+
+@contextmanager
+def frame(seat: Seat, here: str) -> Generator[None, None, None]:
+    """The frame of the page at a path; what is made meanwhile stands in it."""
+    ui.add_css(CSS)
+    ui.page_title(f"{VIEWS.get(here, here.rpartition('/')[2])} - {seat.view.fleet}")
+    ui.colors(primary="#2563eb")
+    with ui.element("header").classes("af-head"):
+        with ui.row(wrap=False).classes("w-full items-center gap-3"):
+            ui.label("Amrita Fleet").classes("af-brand").style("white-space: nowrap")
+            ui.label(seat.view.fleet).classes("af-fleet")
+            ui.space()
+            theme_switch()
+        with ui.element("nav").classes("af-nav").props('aria-label="Pages"'):
+            for path, name in VIEWS.items():
+                link = ui.link(name, path)
+                if path == here:
+                    link.classes("af-here").props("aria-current=page")
+    over = ui.label().classes("af-over").props("role=alert")
+    over.set_visibility(False)
+
+    def tell_end() -> None:
+        if seat.feed.over and not over.visible:
+            over.set_text(f"This shows the fleet as it was last: {seat.feed.over}")
+            over.set_visibility(True)
+
+    kept_fresh(seat, tell_end)
+    with ui.element("div").classes("af-body"):
+        yield
+    watch(seat)
+
+
+def theme_switch() -> None:
+    """A button that goes from the system's colours to light ones and dark ones. The browser remembers which."""
+    dark = ui.dark_mode(None)
+    chosen = 0
+    button = ui.button(icon=THEMES[0][1]).props('flat round dense aria-label="Colours"')
+    with button:
+        told = ui.tooltip("Colours: as the system")
+
+    def choose(index: int) -> None:
+        nonlocal chosen
+        chosen = index % len(THEMES)
+        dark.value, icon, words = THEMES[chosen]
+        button.props(f"icon={icon}")
+        told.set_text(f"Colours: {words}")
+
+    def turn() -> None:
+        choose(chosen + 1)
+        ui.run_javascript(f"localStorage.setItem('amrita-fleet-theme', '{chosen}')")
+
+    async def recall() -> None:
+        answer: object = await ui.run_javascript(REMEMBERED, timeout=5)
+        said = str(answer)
+        if said in {"1", "2"}:
+            choose(int(said))
+
+    button.on_click(turn)
+    ui.timer(0, recall, once=True)
+
+
+def watch(seat: Seat) -> None:
+    """Have the fleet read for as long as this page is open."""
+    watching = seat.feed.watching()
+    watching.__enter__()
+    ui.context.client.on_delete(lambda: watching.__exit__(None, None, None))
+
+
+def kept_fresh(seat: Seat, show: Callable[[], object]) -> None:
+    """Call `show` now, and again whenever the view is other than before, for as long as this page is open."""
+    seen: tuple[object, ...] = ()
+
+    def look() -> None:
+        nonlocal seen
+        seat.catch_up()
+        now = (seat.view.version, seat.chronicle.last, seat.feed.over)
+        if now != seen:
+            seen = now
+            show()
+
+    look()
+    ui.timer(PACE, look)

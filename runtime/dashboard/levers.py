@@ -1,0 +1,147 @@
+"""What a person does from a page: each lever tells how it went, and asks first where nothing can be undone."""
+
+from collections.abc import Awaitable, Callable
+from dataclasses import replace
+
+from nicegui import ui
+
+from ...protocols.errors import FleetError
+from ...protocols.limits import Limits
+from ...protocols.mail import Receipt
+from ..supervision.account import Account
+from .seat import Seat
+
+__all__ = ("answer_lever", "ask_first", "limit_lever", "pull", "send_lever")
+
+BY_PAGE = "by a person, at the dashboard"
+
+RECEIPT_PACE = 0.5
+"""Seconds between two questions for what became of a message."""
+
+FOLLOWED = 8
+"""Messages of one page whose receipts are shown, the newest."""
+
+
+async def pull(seat: Seat, lever: Awaitable[object], done: str) -> bool:
+    """Do something to the fleet, and tell how it went; gives whether it did."""
+    try:
+        await lever
+    except FleetError as error:
+        ui.notify(str(error), type="negative", timeout=10_000, close_button="Close")
+        return False
+    finally:
+        seat.feed.touch()
+    ui.notify(done, type="positive")
+    return True
+
+
+def ask_first(question: str, yes: str, act: Callable[[], Awaitable[object]]) -> ui.dialog:
+    """A dialogue that asks before something is done that cannot be undone."""
+
+    async def go() -> None:
+        dialog.close()
+        await act()
+
+    with ui.dialog() as dialog, ui.card():
+        ui.label(question).classes("af-text")
+        with ui.row().classes("w-full justify-end"):
+            ui.button("Cancel", on_click=dialog.close).props("flat autofocus")
+            ui.button(yes, color="negative", on_click=go)
+    return dialog
+
+
+def receipt_words(receipt: Receipt) -> str:
+    """What became of a message, for people."""
+    why = "" if receipt.refusal is None else f": {receipt.refusal}"
+    where = "" if receipt.step is None else f" at Step {receipt.step}"
+    return f"{receipt.state}{where}{why}"
+
+
+def send_lever(seat: Seat, agent: str) -> None:
+    """A field for a message, and below it what became of those that were sent from here."""
+    text = ui.textarea(f"Message to {agent}").props("outlined dense autogrow").classes("w-full")
+    button = ui.button("Send", icon="send").style("margin: 8px 0")
+    sent = Receipts(seat)
+
+    async def send() -> None:
+        body = str(text.value or "")
+        if not body.strip():
+            ui.notify("Write a message first.", type="warning")
+            return
+        try:
+            receipt = await seat.source.send(agent, body)
+        except FleetError as error:
+            ui.notify(str(error), type="negative", timeout=10_000, close_button="Close")
+            return
+        seat.feed.touch()
+        text.set_value("")
+        sent.add(receipt, body)
+
+    button.on_click(send)
+
+
+class Receipts:
+    """A list of messages, each with what became of it."""
+
+    def __init__(self, seat: Seat) -> None:
+        """Begin with none."""
+        self._seat = seat
+        self._list = ui.column().classes("w-full gap-1").props("aria-live=polite")
+        self._open: list[tuple[Receipt, ui.label]] = []
+        ui.timer(RECEIPT_PACE, self._follow)
+
+    def add(self, receipt: Receipt, body: str) -> None:
+        """One more."""
+        with self._list, ui.row(wrap=False).classes("w-full items-center gap-2"):
+            state = ui.label(receipt_words(receipt)).classes("af-receipt")
+            ui.label(body[:200]).classes("af-soft af-line")
+        self._open.append((receipt, state))
+        del self._open[:-FOLLOWED]
+
+    async def _follow(self) -> None:
+        waiting = [each for each in self._open if not each[0].final]
+        for receipt, state in waiting:
+            try:
+                found = await self._seat.source.receipt(receipt.recipient, receipt.id)
+            except FleetError as error:
+                state.set_text(f"{receipt_words(receipt)}, and now nobody says: {error}")
+                continue
+            if found is not None:
+                state.set_text(receipt_words(found))
+                self._open = [(found, state) if each[1] is state else each for each in self._open]
+
+
+def limit_lever(seat: Seat, account: str | None, known: Callable[[], Account | None]) -> None:
+    """A field for a new limit in tokens; of a limit that there is, all else stays as it is."""
+    shown = "the fleet" if account is None else account
+    field = ui.number(f"Token limit of {shown}", min=1, precision=0, format="%d").props("outlined dense")
+
+    async def limit() -> None:
+        if field.value is None:
+            ui.notify("Write a number of tokens first.", type="warning")
+            return
+        tokens, found = int(field.value), known()
+        try:
+            now = None if found is None else found.limit
+            limits = Limits(tokens=tokens) if now is None else replace(now, tokens=tokens)
+        except FleetError as error:
+            ui.notify(str(error), type="negative")
+            return
+        await pull(seat, seat.source.limit(account, limits), f"The limit of {shown} is {limits}.")
+
+    ui.button("Set limit", on_click=limit).props("outline")
+
+
+def answer_lever(seat: Seat, approval: str) -> None:
+    """Buttons that allow or refuse a call, and a field for the reason."""
+    reason = ui.input("Reason, for the model").props("outlined dense").classes("grow")
+
+    async def allow() -> None:
+        await pull(seat, seat.source.answer(approval, allowed=True, reason=""), "The call may run.")
+
+    async def refuse() -> None:
+        why = str(reason.value or "") or f"refused {BY_PAGE}"
+        await pull(seat, seat.source.answer(approval, allowed=False, reason=why), "The call is refused.")
+
+    ui.button("Allow", icon="check", on_click=allow).props("color=positive")
+    ui.button("Refuse", icon="close", on_click=refuse).props("outline color=negative")

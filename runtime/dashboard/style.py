@@ -1,0 +1,57 @@
+"""How the pages look: few colours, in light and in dark."""
+
+__all__ = ("CSS",)
+
+CSS = """
+:root { --ink: #0f172a; --soft: #475569; --line: #e2e8f0; --back: #f8fafc; --card: #ffffff; --blue: #2563eb;
+  --work: #1d4ed8; --wait: #b45309; --hold: #7e22ce; --bad: #b91c1c; --calm: #475569; }
+body.body--dark { --ink: #e2e8f0; --soft: #94a3b8; --line: #263244; --back: #0b1220; --card: #131c2e; --blue: #60a5fa;
+  --work: #60a5fa; --wait: #fbbf24; --hold: #c084fc; --bad: #f87171; --calm: #94a3b8; }
+body { background: var(--back) !important; color: var(--ink); font-family: system-ui, sans-serif; }
+.nicegui-content { padding: 0; gap: 0; width: 100%; }
+.af-head { width: 100%; background: var(--card); border-bottom: 1px solid var(--line); padding: 10px 20px 0; }
+.af-brand { font-weight: 650; font-size: 1.05rem; }
+.af-fleet { color: var(--soft); overflow: hidden; text-overflow: ellipsis; white-space: nowrap; min-width: 0; }
+.af-nav { display: flex; flex-wrap: nowrap; gap: 4px; overflow-x: auto; width: 100%; }
+.af-nav a { color: var(--soft); text-decoration: none; padding: 8px 12px; border-bottom: 2px solid transparent;
+  white-space: nowrap; }
+.af-nav a:hover { color: var(--ink); }
+.af-nav a.af-here { color: var(--blue); border-color: var(--blue); font-weight: 600; }
+.af-body { width: 100%; max-width: 1400px; margin: 0 auto; padding: 16px 20px 32px; display: flex;
+  flex-direction: column; gap: 16px; }
+.af-over { width: 100%; background: #b91c1c; color: #fff; padding: 8px 20px; }
+.af-card { background: var(--card); border: 1px solid var(--line); border-radius: 10px; padding: 14px 16px; }
+.af-cards { display: flex; flex-wrap: wrap; gap: 12px; width: 100%; }
+.af-cards > .af-card { flex: 1 1 220px; min-width: 0; }
+.af-label { color: var(--soft); font-size: .78rem; }
+.af-big { font-size: 1.3rem; font-weight: 620; overflow-wrap: anywhere; }
+.af-title { font-size: 1rem; font-weight: 620; }
+.af-soft { color: var(--soft); overflow-wrap: anywhere; }
+.af-text { overflow-wrap: anywhere; white-space: pre-wrap; }
+.af-chips { display: flex; flex-wrap: wrap; gap: 6px 14px; }
+.tone-work, .tone-wait, .tone-hold, .tone-bad, .tone-calm { font-weight: 550; }
+.tone-work::before, .tone-wait::before, .tone-hold::before, .tone-bad::before, .tone-calm::before { content: "";
+  display: inline-block; width: 8px; height: 8px; border-radius: 50%; background: currentColor; margin-right: 7px;
+  flex: none; }
+.tone-work { color: var(--work); } .tone-wait { color: var(--wait); } .tone-hold { color: var(--hold); }
+.tone-bad { color: var(--bad); } .tone-calm { color: var(--calm); }
+.af-grid .ag-cell[class*="tone-"] { display: flex; align-items: center; }
+.af-grid .ag-cell-wrap-text { line-height: 1.4; padding-top: 7px; padding-bottom: 7px; }
+.af-grid { width: 100%; } .af-grid .ag-root-wrapper { border-radius: 10px; }
+.af-grid .ag-row.af-first { border-bottom: 2px solid var(--calm); }
+.af-grid.af-link .ag-row { cursor: pointer; }
+.af-bar { height: 8px; border-radius: 4px; background: var(--line); display: flex; overflow: hidden; width: 100%; }
+.af-bar > .af-settled { background: var(--blue); height: 100%; }
+.af-levers { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
+.af-grid, .af-grid [class*="ag-theme-params"] { --ag-background-color: var(--card) !important;
+  --ag-foreground-color: var(--ink) !important; --ag-border-color: var(--line) !important;
+  --ag-header-background-color: var(--back) !important; --ag-header-text-color: var(--soft) !important;
+  --ag-chrome-background-color: var(--back) !important; }
+body.body--dark { --q-primary: #3b82f6 !important; --q-negative: #ef4444 !important; }
+.af-receipt { font-weight: 600; white-space: nowrap; }
+.af-line { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
+.q-btn { text-transform: none; }
+a:focus-visible, button:focus-visible { outline: 2px solid var(--blue) !important; outline-offset: 2px; }
+@media (max-width: 600px) { .af-head { padding: 10px 12px 0; } .af-body { padding: 12px; }
+  .af-nav a { padding: 8px 9px; } }
+"""

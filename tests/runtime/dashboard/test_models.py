@@ -1,0 +1,129 @@
+"""What the pages show, made of rows, accounts and notices."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from amrita_fleet.protocols.amounts import Amount
+from amrita_fleet.protocols.checkin import AgentStatus
+from amrita_fleet.protocols.ids import AgentId, Incarnation
+from amrita_fleet.protocols.limits import Limits
+from amrita_fleet.protocols.messages import Json
+from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.runtime.dashboard.agent_model import timeline_rows
+from amrita_fleet.runtime.dashboard.alerts_model import alert_rows, evidence
+from amrita_fleet.runtime.dashboard.budgets_model import account_rows, burn_down
+from amrita_fleet.runtime.dashboard.chronicle import ALERTS, POINTS, TOLD, Chronicle
+from amrita_fleet.runtime.dashboard.fleet_model import agent_rows, summary
+from amrita_fleet.runtime.dashboard.messages_model import MOST, graph
+from amrita_fleet.runtime.supervision.account import Account
+
+
+def row(name: str, phase: str = "idle", *, waiting: int = 0, note: str = "", stopped: str = "") -> AgentStatus:
+    return AgentStatus(AgentId(name), Incarnation(1), phase, 5.0, waiting=waiting, note=note, stopped=stopped)
+
+
+def notice(kind: str, agent: str = "ana", number: int = 1, step: int = 0, **data: Json) -> Notice:
+    whole, _, event = kind.partition(".")
+    return Notice(NoticeType(whole), event, AgentId(agent), kind, step=step, data=data, number=number, at=float(number))
+
+
+def chronicle(*notices: Notice) -> Chronicle:
+    told = Chronicle()
+    for each in notices:
+        told.add(each)
+    return told
+
+
+def replied(tokens: int, number: int = 1) -> Notice:
+    return notice("model.replied", number=number, prompt=tokens, completion=0)
+
+
+def test_a_row_says_the_state_in_words_and_in_a_colour_and_why_an_agent_may_not_go_on() -> None:
+    first, second = agent_rows([row("ana", "winding_down", note="a\nlimit"), row("bob", "dead", stopped="by hand")])
+    assert (first["state"], first["tone"], first["note"]) == ("winding down", "hold", "a limit")
+    assert (second["tone"], second["note"]) == ("bad", "by hand")
+
+
+def test_the_fleet_in_short_counts_states_and_names_the_part_of_the_limit_that_is_spent() -> None:
+    account = Account(("fleet",), Limits(tokens=200), settled=Amount(50))
+    short = summary([row("ana"), row("bob"), row("cid", "acting")], [account])
+    assert short.phases == (("idle", 2), ("acting", 1))
+    assert (short.spent, short.share) == ("50 of 200 tokens", 0.25)
+    assert summary([], []).share is None
+
+
+def test_a_timeline_marks_where_another_step_begins() -> None:
+    rows = timeline_rows([notice("step.intro", step=1), notice("tool.ended", step=1), notice("step.intro", step=2)])
+    assert [each["first"] for each in rows] == [True, False, True]
+
+
+def test_evidence_leaves_out_what_says_nothing() -> None:
+    assert evidence({"tool": "weigh", "period": 0, "node": "", "agents": ["ana"], "none": None}) == (
+        'tool weigh, period 0, agents ["ana"]'
+    )
+
+
+def test_alerts_are_troubles_and_not_all_that_happens() -> None:
+    told = chronicle(notice("run.started"), notice("step.stall", number=2), notice("budget.limited", number=3))
+    assert [each["kind"] for each in alert_rows(told.alerts)] == ["step.stall"]
+
+
+def test_a_call_waits_until_it_is_answered_or_its_run_is_over() -> None:
+    asked = [notice("tool.approval", id="ana.1.1.5"), notice("tool.approval", agent="bob", number=2, id="bob.1.1.5")]
+    assert set(chronicle(*asked, notice("tool.approved", number=3, id="ana.1.1.5")).waiting) == {"bob.1.1.5"}
+    assert set(chronicle(*asked, notice("run.finished", agent="bob", number=3)).waiting) == {"ana.1.1.5"}
+    assert set(chronicle(*asked, notice("agent.died", number=3)).waiting) == {"bob.1.1.5"}
+    assert len(chronicle(*asked, notice("agent.died", number=3, restarts=True)).waiting) == 2
+
+
+def test_who_needs_more_asks_until_it_goes_on() -> None:
+    asked = notice("budget.asked", account="ana")
+    assert set(chronicle(asked).asking) == {"ana"}
+    assert chronicle(asked, replied(5, 2)).asking == {}
+    assert chronicle(asked, notice("agent.stopped", number=2)).asking == {}
+
+
+def test_letters_count_those_of_agents_as_sent_and_those_of_a_person_as_read() -> None:
+    told = chronicle(
+        notice("mail.sent", recipient="bob"),
+        notice("mail.consumed", agent="bob", number=2, sender="ana"),
+        notice("mail.consumed", number=3, sender="user"),
+    )
+    assert dict(told.letters) == {("ana", "bob"): 1, ("user", "ana"): 1}
+
+
+def test_the_graph_shows_waiting_mail_as_size_and_draws_only_so_many() -> None:
+    small, large = graph([row("ana"), row("bob", waiting=5)], {("ana", "bob"): 2})["nodes"]
+    assert small["symbolSize"] < large["symbolSize"]
+    assert (small["name"], large["name"]) == ("ana", "bob")
+    many = graph([row(f"a{each}") for each in range(MOST + 50)], {("a340", "a341"): 1})
+    assert len(many["nodes"]) == MOST
+    assert {"a340", "a341"} <= {each["name"] for each in many["nodes"]}
+    assert len(many["links"]) == 1
+
+
+def test_an_account_has_parts_of_its_limit_and_none_without_one() -> None:
+    limited = Account(("f", "ana"), Limits(tokens=400), settled=Amount(100), reserved=Amount(40))
+    (first, second) = account_rows([limited, Account(("f", "bob"), settled=Amount(3))])
+    assert (first["settled_part"], first["reserved_part"], first["name"]) == (25.0, 10.0, "ana")
+    assert second["settled_part"] is None
+
+
+@given(st.lists(st.integers(0, 5000), max_size=60), st.integers(0, 10_000), st.none() | st.integers(1, 10**6))
+def test_a_burn_down_ends_where_the_account_is_and_never_rises(costs: list[int], lost: int, limit: int | None) -> None:
+    told = chronicle(*(replied(each, number) for number, each in enumerate(costs, 1)))
+    now = sum(costs) + lost
+    curve = [value for _, value in burn_down(told.spent, now, limit)]
+    if curve:
+        assert curve[-1] == (now if limit is None else max(0, limit - now))
+    assert curve == sorted(curve, reverse=limit is not None)
+
+
+def test_what_is_kept_is_bounded() -> None:
+    told = Chronicle()
+    for number in range(1, 5 * POINTS):
+        told.add(replied(1, number))
+        told.add(notice("step.stall", number=number))
+    assert len(told.spent) <= 2 * POINTS
+    assert told.spent[-1].tokens == 5 * POINTS - 1
+    assert (len(told.alerts), len(told.told("ana"))) == (ALERTS, TOLD)
