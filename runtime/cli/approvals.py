@@ -5,8 +5,6 @@ from collections.abc import Iterable
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
-import typer
-
 from ...protocols.approval import Approval
 from .console import say
 from .options import Address, AsJson, FleetName

@@ -86,7 +86,9 @@ class Board:
         """
         who = f"{plural(len(rows), 'agent')}: {phases(rows)}" if rows else "no agents"
         heading = Text(f"fleet {self.fleet}: {who}; tokens {tokens(*spent(accounts))}", style="bold")
-        below = [Text(harmless(line(alert)), style="yellow", no_wrap=True, overflow="ellipsis") for alert in self.alerts]
+        below = [
+            Text(harmless(line(alert)), style="yellow", no_wrap=True, overflow="ellipsis") for alert in self.alerts
+        ]
         chosen = sorted(rows, key=ORDERS[self.order])
         room = len(chosen) if height is None else max(1, height - FRAME - 1 - len(below) - bool(below))
         shown = chosen[:room]

@@ -72,8 +72,7 @@ def theme_switch() -> None:
         ui.run_javascript(f"localStorage.setItem('amrita-fleet-theme', '{chosen}')")
 
     async def recall() -> None:
-        answer: object = await ui.run_javascript(REMEMBERED, timeout=5)
-        said = str(answer)
+        said = f"{await ui.run_javascript(REMEMBERED, timeout=5)}"
         if said in {"1", "2"}:
             choose(int(said))
 

@@ -1,7 +1,7 @@
 """What a fleet's notices say of its agents: their rows, as far as notices tell. Pure."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
 from ...protocols.amounts import Amount
@@ -46,7 +46,7 @@ class Folded:
     """
 
     fleet: str
-    rows: Mapping[AgentId, AgentStatus] = MappingProxyType({})
+    rows: Mapping[AgentId, AgentStatus] = field(default_factory=lambda: MappingProxyType({}))
 
     def accounts(self) -> tuple[Account, ...]:
         """What was spent: the fleet's account, and one of each agent. Limits are not in notices."""

@@ -16,8 +16,8 @@ from rich.console import Console
 from amrita_fleet.protocols.approval import Approval
 from amrita_fleet.protocols.ids import AgentId, RunId
 from amrita_fleet.runtime.cli.approvals import approvals_table
-from amrita_fleet.runtime.cli.visible import visible
 from amrita_fleet.runtime.cli.status import Status
+from amrita_fleet.runtime.cli.visible import visible
 
 SOURCE = Path(__file__).resolve().parents[3] / "src"
 
