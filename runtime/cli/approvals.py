@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ("EPILOG", "approvals")
 
 EPILOG = """\
-Example: amrita-fleet approvals, then amrita-fleet approve ID or amrita-fleet refuse ID --reason "Not today."
+Example: amrita-fleet approvals
+
+`amrita-fleet approve ID` and `amrita-fleet refuse ID` answer.
 
 Exit status: 0 the fleet answered, 1 no fleet runs there or some agents did not answer, 2 bad input."""
 

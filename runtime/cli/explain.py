@@ -11,7 +11,9 @@ from .errors import InputInvalid
 __all__ = ("EPILOG", "explain")
 
 EPILOG = """\
-Examples: amrita-fleet explain ContextOverflow, amrita-fleet explain step.stall
+Example: amrita-fleet explain ContextOverflow
+
+Example: amrita-fleet explain step.stall
 
 Exit status: 0 it was explained, 2 there is nothing of that name."""
 

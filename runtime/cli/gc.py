@@ -16,7 +16,9 @@ from .wording import plural
 __all__ = ("EPILOG", "gc")
 
 EPILOG = """\
-Example: amrita-fleet gc --dry-run; one that lives: amrita-fleet gc --fleet survey --yes
+Example: amrita-fleet gc --dry-run
+
+Example: amrita-fleet gc --fleet survey --yes
 
 Exit status: 0 nothing is left of them, 1 Ray cannot be reached or has nothing of the fleet that is named, 2 bad
 input."""

@@ -17,7 +17,9 @@ if TYPE_CHECKING:
 __all__ = ("EPILOG", "journal")
 
 EPILOG = """\
-Example: amrita-fleet journal, then amrita-fleet journal --older-than 30
+Example: amrita-fleet journal
+
+Example: amrita-fleet journal --older-than 30 --yes
 
 A fleet of `run` or `demo` whose runs have all ended is deleted from the user's folder by itself when the next one
 begins and 30 days have passed. Others, and those in journals that you named, stay until you delete them here.

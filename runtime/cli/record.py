@@ -42,17 +42,19 @@ async def recorded(file: Path, name: str, address: str) -> None:
     from .joining import running
 
     async with running(name, address) as fleet:
-        say(f"fleet {fleet.name}: recorded in {file}")
         await written(fleet, file)
 
 
 async def written(fleet: Helm, file: Path) -> None:
-    """Write each notice as it comes, so that what was told is there whenever this ends.
+    """Write each notice as it comes, and say so once all that happened before is written.
+
+    What was told is there whenever this ends.
 
     Raises:
         InputInvalid: The file cannot be made.
     """
     from ..gateway.recording import recorded_head, recorded_line
+    from .past import newest
 
     try:
         out = file.open("x", encoding="ascii", buffering=1)
@@ -60,5 +62,10 @@ async def written(fleet: Helm, file: Path) -> None:
         raise InputInvalid(reason=f"The file {str(file)!r} cannot be made: {error.strerror}.") from None
     with out:
         out.write(recorded_head(fleet.name))
+        last, told = await newest(fleet), f"fleet {fleet.name}: recorded in {file}"
+        if not last:
+            say(told)
         async for notice in fleet.notices():
             out.write(recorded_line(notice))
+            if notice.number == last:
+                say(told)

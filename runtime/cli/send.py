@@ -11,7 +11,7 @@ from .status import Status
 __all__ = ("EPILOG", "send")
 
 EPILOG = """\
-Example: amrita-fleet send lead "Please hurry."
+Example: amrita-fleet send ana "Please hurry."
 
 Exit status: 0 the message was accepted, 1 it was refused or no fleet runs there, 2 bad input."""
 

@@ -13,7 +13,7 @@ from .status import Status
 __all__ = ("EPILOG", "stop")
 
 EPILOG = """\
-Example: amrita-fleet stop w2
+Example: amrita-fleet stop bob
 
 Exit status: 0 they have stopped, 1 no fleet runs there or some did not answer, 2 bad input: that includes nobody named
 and no --all."""

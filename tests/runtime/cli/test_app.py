@@ -164,7 +164,7 @@ def test_every_command_has_help_with_an_example_and_the_exit_statuses(
 ) -> None:
     assert app.run_command([command, "--help"]) == Status.OK
     shown = " ".join(capsys.readouterr().out.split())
-    assert re.search(f"Examples?: amrita-fleet {command}", shown)
+    assert re.search(f"Example: amrita-fleet {command}", shown)
     assert re.search(r"Exit status: \d", shown)
 
 

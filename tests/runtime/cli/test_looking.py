@@ -1,4 +1,4 @@
-"""The examples of the commands that show and steer a running fleet, typed word for word; `top` on a real terminal."""
+"""Commands that show and steer a running fleet, beside it; `top` on a real terminal."""
 
 import json
 import shlex
@@ -12,7 +12,6 @@ from pathlib import Path
 
 import pytest
 
-from amrita_fleet.runtime.cli import dead_letters, kill, limit, pause, resume, show, tail, top, watch
 from amrita_fleet.runtime.cli.status import Status
 
 from .owned import environment, owned, typed
@@ -30,49 +29,6 @@ def address() -> Iterator[str]:
         yield address
 
 
-def example(epilog: str) -> list[str]:
-    """The words of a command's example, without its name."""
-    return shlex.split(epilog.partition("\n")[0].removeprefix("Example: amrita-fleet "))
-
-
-@pytest.mark.parametrize(
-    ("epilog", "told"),
-    [
-        (pause.EPILOG, "fleet watched: ana, bob: paused at the next boundary or model call\n"),
-        (resume.EPILOG, "fleet watched: ana, bob: may go on\n"),
-        (limit.EPILOG, "fleet watched: ana may spend 50,000 tokens, 20 model calls\n"),
-        (dead_letters.EPILOG, "fleet watched: 0 dead letters\n"),
-        (show.EPILOG, "answered: heard\n"),
-        (top.EPILOG, "fleet watched: 2 agents: 2 idle; tokens "),
-    ],
-)
-def test_the_example_of_a_command_does_what_it_says(address: str, epilog: str, told: str) -> None:
-    done = typed(*example(epilog), RAY_ADDRESS=address)
-    assert (done.returncode, done.stderr) == (Status.OK, "")
-    assert told in done.stdout
-
-
-def test_what_a_fleet_has_told_is_printed_as_json_lines(address: str) -> None:
-    done = typed(*example(watch.EPILOG), RAY_ADDRESS=address)
-    notices = [json.loads(line) for line in done.stdout.splitlines()]
-    assert [notice["number"] for notice in notices] == list(range(1, len(notices) + 1))
-    assert {"agent.ready", "run.finished"} <= {f"{notice['type']}.{notice['extra_type']}" for notice in notices}
-
-
-def test_one_agent_is_followed_until_ctrl_c(address: str) -> None:
-    command = [sys.executable, "-m", "amrita_fleet", *example(tail.EPILOG)]
-    with subprocess.Popen(
-        command, env=environment(RAY_ADDRESS=address), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert process.stdout.readline().startswith("ana ")
-        process.send_signal(signal.SIGINT)
-        rest, said = process.communicate(timeout=PATIENCE)
-    assert process.returncode == Status.INTERRUPTED
-    assert "bob " not in rest
-    assert said == "amrita-fleet: Interrupted: the fleet goes on; see it with `amrita-fleet ps`.\n"
-
-
 @pytest.mark.parametrize("command", [["pause", "ana", "bobb"], ["tail", "bobb"], ["dead-letters", "--of", "bobb"]])
 def test_an_agent_that_is_not_there_is_told_with_names_like_it(address: str, command: list[str]) -> None:
     done = typed(*command, RAY_ADDRESS=address)
@@ -80,17 +36,18 @@ def test_an_agent_that_is_not_there_is_told_with_names_like_it(address: str, com
     assert "Did you mean bob?" in done.stderr
 
 
-def test_an_agent_that_is_killed_dies_at_once(address: str) -> None:
-    done = typed(*example(kill.EPILOG), RAY_ADDRESS=address)
-    assert (done.returncode, done.stdout) == (Status.OK, "fleet watched: ana: its process was ended\n")
-    watching = [sys.executable, "-m", "amrita_fleet", "watch", "ana", "--after", "0", "--json"]
-    with subprocess.Popen(
-        watching, env=environment(RAY_ADDRESS=address), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
-    ) as process:
-        assert process.stdout is not None
-        assert any(json.loads(line)["extra_type"] == "died" for line in process.stdout)
-        process.send_signal(signal.SIGINT)
-        process.communicate(timeout=PATIENCE)
+def test_an_agent_that_is_killed_dies_at_once() -> None:
+    with owned("ran") as address:
+        done = typed("kill", "ana", RAY_ADDRESS=address)
+        assert (done.returncode, done.stdout) == (Status.OK, "fleet watched: ana: its process was ended\n")
+        watching = [sys.executable, "-m", "amrita_fleet", "watch", "ana", "--after", "0", "--json"]
+        with subprocess.Popen(
+            watching, env=environment(RAY_ADDRESS=address), stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True
+        ) as process:
+            assert process.stdout is not None
+            assert any(json.loads(line)["extra_type"] == "died" for line in process.stdout)
+            process.send_signal(signal.SIGINT)
+            process.communicate(timeout=PATIENCE)
 
 
 class Terminal:
