@@ -5,6 +5,7 @@ An agent's process loads this, and nothing of the Supervisor itself.
 
 from abc import ABC, abstractmethod
 from math import inf
+from time import perf_counter
 from typing import NamedTuple, Protocol, cast
 
 import ray
@@ -149,9 +150,14 @@ class AgentsDesk(ABC):
     @ray.method(concurrency_group=CHECK_IN)
     async def check_in(self, asked: bytes) -> bytes:
         """Take a `CheckIn`, give a `Directive`."""
+        began = perf_counter()
         directive = self._calls.check_in(decode(asked, CheckIn))
         await self._written()
+        self._answered(perf_counter() - began)
         return encode(directive)
+
+    def _answered(self, seconds: float) -> None:  # noqa: B027  nobody has to want to know
+        """A check-in was answered, which took so long."""
 
     @ray.method(concurrency_group=SETTLE)
     async def settle(self, settlement: bytes) -> None:

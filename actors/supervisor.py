@@ -27,6 +27,9 @@ from ..runtime.journal.fleet_log import FleetLog
 from ..runtime.journal_errors import Fenced, JournalConflict, JournalUnavailable
 from ..runtime.log_context import LogPlace
 from ..runtime.log_json import json_logs_asked, write_json_logs
+from ..runtime.metrics.catalogue import CHECK_IN_SECONDS
+from ..runtime.metrics.recorder import MetricsRecorder
+from ..runtime.metrics.tally import NO_LABELS
 from ..runtime.notes import FIRST, NotePoster
 from ..runtime.standing_work import StandingWork
 from ..runtime.supervision.command_log import JournaledCommands
@@ -46,6 +49,7 @@ from ..runtime.watchdog import Watchdog, watch_over
 from .channel import CONTROL, RayPost, namespace
 from .journal import RayJournal
 from .link import Charter
+from .metrics import RayMeter
 from .reach import RayReach, Watched
 from .reborn import Reborn, myself
 from .replaced import RETRY_PAUSE, give_way
@@ -70,6 +74,7 @@ class SupervisorActor(SteeringDesk, Reborn):
     _made: Supervisor | None = None
     _watchdog: Watchdog | None = None
     _watching: StandingWork | None = None
+    _recording: StandingWork | None = None
     _log: JournaledCommands | None = None
     _office: DeadLetterOffice | None = None
     _spawns: SpawnWatch | None = None
@@ -84,6 +89,7 @@ class SupervisorActor(SteeringDesk, Reborn):
         self._opening = asyncio.Lock()
         self._orders = SpawnOrders()
         self._failed = ""
+        self._meter = RayMeter(charter.fleet)
         if json_logs_asked(os.environ):
             write_json_logs(sys.stderr, LogPlace(charter.fleet, SUPERVISOR))
         self._born(service=charter.service)
@@ -178,7 +184,13 @@ class SupervisorActor(SteeringDesk, Reborn):
         self._made = made
         self._watchdog = watchdog  # the last: with both, other groups answer
         self._watching = watch_over(watchdog)
+        self._recording = StandingWork(
+            MetricsRecorder(made, self._meter, clock).record(), "nobody keeps the fleet's metrics any more"
+        )
         await self._written()
+
+    def _answered(self, seconds: float) -> None:
+        self._meter.observe(CHECK_IN_SECONDS, NO_LABELS, seconds)
 
     def _rows(self) -> tuple[AgentStatus, ...]:
         """The rows of all agents, each with a note that says why it is so."""
@@ -212,6 +224,8 @@ class SupervisorActor(SteeringDesk, Reborn):
         self._closed.set()
         if self._watching is not None:
             await self._watching.aclose()
+        if self._recording is not None:
+            await self._recording.aclose()
         if self._children is not None:
             await self._children.aclose()
         if self._watch is not None:

@@ -115,9 +115,17 @@ class Usage:
 
 @dataclass(frozen=True, slots=True)
 class Reply:
-    """One whole answer of a model. `request_id` is the provider's where it gave one, else ours."""
+    """One whole answer of a model.
+
+    Attributes:
+        request_id: The provider's where it gave one, else ours.
+        model: The model that was asked, as its preset names it; empty: nobody said.
+        seconds: How long it took to answer; 0: nobody measured.
+    """
 
     message: Message
     usage: Usage
     finish: Finish
     request_id: str
+    model: str = ""
+    seconds: float = 0.0

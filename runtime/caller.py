@@ -41,6 +41,7 @@ class Model:
     """One preset's provider, and what is kept of its last request.
 
     Attributes:
+        name: What the provider calls it.
         key: What shares the provider's rate limits.
         output: The most output tokens one call may ask for.
         draft: The last request of the conversation.
@@ -50,6 +51,7 @@ class Model:
     """
 
     provider: Provider
+    name: str
     key: str
     output: int
     draft: Draft | None = None
@@ -66,6 +68,7 @@ class Model:
         """
         return cls(
             connect(preset),
+            preset.model,
             preset.provider_key,
             preset.config.max_tokens,
             price=preset.price,
@@ -215,8 +218,9 @@ class Caller:
         try:
             if grant.after > 0:
                 await clock.sleep(grant.after)
-            spent = replace(spent, tokens=None, model_calls=1)
+            spent, began = replace(spent, tokens=None, model_calls=1), clock.monotonic()
             reply = await asked.model.provider.call(asked.draft, grant.output, watch)
+            reply = replace(reply, model=asked.model.name, seconds=clock.monotonic() - began)
             spent = asked.model.came_to(spent, reply, 0 if asked.aside else grant.tools)
         except ProviderError as error:
             spent = replace(spent, result=AttemptResult.of(error), after=error.after)

@@ -367,6 +367,7 @@ class AgentHost:
     def _settled(self) -> None:
         """Begin what waits, when the agent is idle: the next run of the queue, or one that mail wakes."""
         self._turned.set()
+        self._reporter.look(self._driver.state.phase)
         if self._points.draining:
             return
         if self._driver.state.phase is not Phase.IDLE or self._driver.busy:

@@ -57,6 +57,7 @@ class Reporter:
         self._added = 0
         self._turn = asyncio.Lock()
         self._task: asyncio.Task[None] | None = None
+        self._told = ""
 
     def add(self, *notices: Notice) -> None:
         """Take more notices, and number them."""
@@ -67,31 +68,55 @@ class Reporter:
                 log.warning("the oldest notice of %s is lost: the Supervisor cannot be reached", notice.agent)
                 del self._waiting[0]
                 self._under_way = max(0, self._under_way - 1)
+        self._begin()
+
+    def look(self, phase: str) -> None:
+        """The agent is in a phase. If no notice tells of that, as after the end of a run, its row is reported too."""
+        if phase != self._told:
+            self._begin()
+
+    def _begin(self) -> None:
         if self._task is None or self._task.done():
             self._task = asyncio.create_task(self._gather())
 
     async def flush(self) -> None:
         """Send everything added so far, now; unless the fleet is closed, so that it can never be sent."""
         async with self._turn:
-            while self._waiting:
-                batch = tuple(self._waiting)
-                self._under_way = len(batch)
-                try:
-                    await self._link.report(self._status(), batch)
-                except FleetClosed as error:
-                    log.info("%d notices of %s are left to its next life: %s", len(batch), batch[0].agent, error)
-                    return
-                except FleetError as error:
-                    log.warning("a report waits: %s", error)
-                    await self._clock.sleep(PAUSE)
-                else:
-                    del self._waiting[: self._under_way]
-                    if self._heard is not None:
-                        self._heard(max(notice.recorded for notice in batch))
+            await self._send()
+
+    async def _send(self) -> None:
+        while self._waiting:
+            batch = tuple(self._waiting)
+            self._under_way = len(batch)
+            try:
+                await self._report(batch)
+            except FleetClosed as error:
+                log.info("%d notices of %s are left to its next life: %s", len(batch), batch[0].agent, error)
+                return
+            except FleetError as error:
+                log.warning("a report waits: %s", error)
+                await self._clock.sleep(PAUSE)
+            else:
+                del self._waiting[: self._under_way]
+                if self._heard is not None:
+                    self._heard(max(notice.recorded for notice in batch))
+
+    async def _report(self, batch: tuple[Notice, ...]) -> None:
+        status = self._status()
+        await self._link.report(status, batch)
+        self._told = status.phase
 
     async def _gather(self) -> None:
         await self._clock.sleep(GATHER)
-        await self.flush()
+        async with self._turn:
+            await self._send()
+            while self._status().phase != self._told:
+                try:
+                    await self._report(())
+                except FleetError as error:
+                    log.info("a row is reported with the next notice: %s", error)
+                    return
+                await self._send()  # what was added meanwhile
 
     async def aclose(self) -> None:
         """Send what is left, if the Supervisor can be reached at once, and stop."""

@@ -20,6 +20,7 @@ from amrita_fleet.protocols.notices import NoticeType
 from amrita_fleet.protocols.providers.scripted import say, scripted
 from amrita_fleet.runtime.cli.documents import entries
 from amrita_fleet.runtime.hook_chain import POINTS
+from amrita_fleet.runtime.metrics.catalogue import CATALOGUE
 from amrita_fleet.runtime.simulator.modes import MODES
 from amrita_fleet.runtime.step.revision import ACTIONS
 from amrita_fleet.runtime.supervision.advice import EVENTS
@@ -183,6 +184,11 @@ def test_every_attribute_of_a_span_is_told() -> None:
     source = (ROOT / "runtime" / "agent_spans.py").read_text()
     named = set(re.findall(r'"((?:gen_ai|amrita)\.[a-z_.]+)"', source))
     assert set(table("tracing", "attribute")) == named
+
+
+def test_every_metric_is_told_with_its_kind_and_labels() -> None:
+    told = {name: cells[:2] for name, cells in table("metrics", "metric").items()}
+    assert told == {each.name: [each.kind, ", ".join(f"`{label}`" for label in each.labels)] for each in CATALOGUE}
 
 
 def test_every_fault_of_the_simulator_is_told() -> None:

@@ -27,6 +27,7 @@ from . import (
     doctor,
     explain,
     gc,
+    grafana,
     journal,
     kill,
     limit,
@@ -80,6 +81,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (refuse.refuse, refuse.EPILOG),
     (journal.journal, journal.EPILOG),
     (doctor.doctor, doctor.EPILOG),
+    (grafana.grafana, grafana.EPILOG),
     (explain.explain, explain.EPILOG),
     (simulate.simulate, simulate.EPILOG),
 )

@@ -47,6 +47,8 @@ def told_of(state: AgentState, purpose: Purpose, reply: Reply) -> Notify:
         "request_id": reply.request_id,
         "round": state.current.rounds,
         "purpose": purpose.value,
+        "model": reply.model,
+        "seconds": round(reply.seconds, 3),
     }
     text = f"calls {calls}" if calls else reply.message.content[:200]
     return Notify(NoticeType.MODEL, "replied", text, data)

@@ -4,6 +4,7 @@ import asyncio
 from collections.abc import Sequence
 from enum import Enum, auto
 
+import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
@@ -106,3 +107,20 @@ def test_each_notice_counts_once_and_in_order_whichever_answers_get_lost(
         assert line.notes == [(ANA, f"bob ended its run: failed. {n}") for n in range(given)]
 
     asyncio.run(main())
+
+
+@pytest.mark.anyio
+async def test_a_phase_that_no_notice_tells_of_is_reported_too() -> None:
+    clock, phase = VirtualClock(1_000.0), "done"
+    process = await Process(MemoryJournal(clock=clock), clock, Cadence(commands=10**9)).open()
+    process.supervisor.admit(BOB, None, None, 2)
+    reporter = Reporter(Line(process, ()), clock, lambda: AgentStatus(BOB, FIRST, phase, since=9.0))
+    reporter.add(ended(1))
+    await clock.advance(PAUSE)
+    assert process.supervisor.find(BOB).phase == "done"
+    phase = "idle"
+    reporter.look(phase)
+    await clock.advance(PAUSE)
+    assert process.supervisor.find(BOB).phase == "idle"
+    assert process.supervisor.feed.state().last == 2
+    await reporter.aclose()

@@ -105,6 +105,8 @@ DEMO = "demo ~/notes --agents 6"
 
 SIMULATOR = "simulate --port 8123"
 
+GRAFANA = "grafana dashboards"
+
 
 def words(example: str) -> list[str]:
     return shlex.split(example)
@@ -130,6 +132,7 @@ def test_each_example_is_run_here() -> None:
         *MODELS,
         DEMO,
         SIMULATOR,
+        GRAFANA,
     }
     assert run == EXAMPLES
 
@@ -218,3 +221,19 @@ def test_the_simulator_serves_until_ctrl_c() -> None:
     status, out, _ = interrupted(*words(SIMULATOR), "--port", "0")
     assert status == Status.OK
     assert out.startswith("http://127.0.0.1:")
+
+
+def test_the_dashboard_for_grafana_is_written_and_another_file_is_left(tmp_path: Path) -> None:
+    for _ in range(2):  # what is there already is the same
+        done = typed(*words(GRAFANA), cwd=tmp_path)
+        assert (done.returncode, done.stderr) == (Status.OK, "")
+    written = tmp_path / "dashboards" / "amrita-fleet.json"
+    assert json.loads(written.read_text())["title"] == "Amrita Fleet"
+    written.write_text("mine")
+    refused = typed(*words(GRAFANA), cwd=tmp_path)
+    assert (refused.returncode, written.read_text()) == (Status.BAD_INPUT, "mine")
+    assert "says something else: --force replaces it." in refused.stderr
+    assert typed(*words(GRAFANA), "--force", cwd=tmp_path).returncode == Status.OK
+    nowhere = typed("grafana", str(written), cwd=tmp_path)
+    assert (nowhere.returncode, nowhere.stdout) == (Status.BAD_INPUT, "")
+    assert "cannot be written" in nowhere.stderr
