@@ -16,7 +16,7 @@ from ..protocols.checkin import DEAD, RESTARTING, STOPPED, AgentStatus, CheckIn,
 from ..protocols.errors import FleetError
 from ..protocols.ids import USER, AgentId, Incarnation, RunId
 from .ports import Clock
-from .probes import Probes
+from .probes import Probes, Sign
 from .standing_work import StandingWork
 from .step.phases import Phase
 from .stop_teller import StopTeller
@@ -34,7 +34,8 @@ __all__ = ("Reach", "Watchdog", "watch_over")
 log = logging.getLogger(__name__)
 
 QUIET = frozenset({Phase.IDLE, Phase.WAITING, Phase.PAUSED, STOPPED, DEAD, RESTARTING})
-"""Phases in which an agent does nothing: that it begins something comes as a notice, so nobody asks until then."""
+"""Phases in which an agent does nothing: nobody asks until a notice says that it begins something, or it checks in. A
+tool that blocks its loop at once keeps the notice from going out."""
 
 ASKED = 50
 """Agents that are asked within a second at most: in a larger fleet the looks are farther apart."""
@@ -128,6 +129,7 @@ class Watchdog:
         self._watch = Watch(self._policy.deadlines)
         self._ladder = Ladder(self._policy)
         self._ending: dict[AgentId, StepOrder] = {}
+        self._stirred: set[AgentId] = set()
         self._probes = Probes(reach.status, reach.beat)
         self._teller = StopTeller(supervisor, reach.tell_stopped, clock)
         newest = supervisor.feed.read(-1, 1)
@@ -141,6 +143,8 @@ class Watchdog:
         if (instead := self._instead(asked)) is not None:
             return instead
         directive = self._supervisor.check_in(asked)
+        with self._lock:
+            self._stirred.add(asked.agent)
         self._learn(CheckedIn(asked, directive))
         if isinstance(directive, Stop):
             self._teller.wake()
@@ -204,9 +208,13 @@ class Watchdog:
         """
         asked, stands = self._clock.monotonic(), self._supervisor.log.waits
         rows = self._supervisor.statuses()
-        busy = tuple(row.agent for row in rows if row.phase not in QUIET)
+        with self._lock:
+            stirred = frozenset(self._stirred)
+            self._stirred.clear()
+        busy = tuple(row.agent for row in rows if row.phase not in QUIET or row.agent in stirred)
         signs = await self._probes.take(busy)
         with self._lock:
+            self._stirred.update(agent for agent in stirred if is_at_work(signs.get(agent)))
             now = self._clock.monotonic()
             for row in rows:
                 sign = signs.get(row.agent)
@@ -282,6 +290,11 @@ class Watchdog:
         by_calls = action.finding.trouble is not Trouble.MESSAGE_LOOP
         run = self._supervisor.find(agent).run if by_calls else None
         return StepOrder(reason_of(action), run, self._clock.monotonic() + self._policy.deadlines.message_gap)
+
+
+def is_at_work(sign: Sign | None) -> bool:
+    """Whether an agent that has checked in may be at work without having told of it: its loop may be blocked since."""
+    return sign is not None and (not sign.loop or (sign.status is not None and sign.status.phase not in QUIET))
 
 
 def watch_over(watchdog: Watchdog) -> StandingWork:

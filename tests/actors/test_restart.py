@@ -161,7 +161,7 @@ async def test_a_stopped_agent_stays_dead(journal: Path) -> None:
         await until(fleet, event("ana", "stopped"))
         kill(fleet, "agent:ana")
         await stopping
-        with pytest.raises(ChannelClosed, match="it died"):
+        with pytest.raises(ChannelClosed, match="stopped by the user"):
             await run.outcome()
         assert [row.phase for row in await fleet.statuses()] == ["dead"]
         assert actors_of(fleet) == ["journal", "supervisor"]

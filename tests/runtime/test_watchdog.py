@@ -253,13 +253,16 @@ class Line:
         self.supervisor.report(row, ())
         self.watchdog = Watchdog(self.supervisor, self, lambda _agent, _text: None, self.clock)
         self.meanwhile: Callable[[], None] = lambda: None
+        self.blocked = False
 
     async def status(self, agent: AgentId) -> AgentStatus:  # noqa: ARG002
         await self.clock.advance(0.1)
         self.meanwhile()
         return self.row
 
-    async def beat(self, agent: AgentId) -> None: ...
+    async def beat(self, agent: AgentId) -> None:  # noqa: ARG002
+        if self.blocked:
+            await asyncio.Event().wait()
 
     async def cancel(self, agent: AgentId, reason: str) -> None: ...
 
@@ -293,6 +296,33 @@ async def test_a_model_call_that_begins_while_its_agent_is_asked_how_it_is_stays
     line.meanwhile = lambda: granted.append(line.watchdog.check_in(asked))
     assert await line.why("thinking") == "waiting on model openai for 0 s"
     assert isinstance(granted[0], Proceed)
+
+
+async def test_an_agent_that_blocks_before_it_can_tell_that_it_works_is_found_all_the_same() -> None:
+    run = RunId("ana.1.1")
+    line = Line(AgentStatus(ANA, Incarnation(1), "idle", 0.0))
+    line.watchdog.check_in(CheckIn(ANA, Incarnation(1), run, 1, "thinking", 1, "openai", bound=10, output=10))
+    line.row, line.blocked = replace(line.row, phase="acting", run=run, step=1, tools=("block",)), True
+    for _ in range(10):
+        await line.watchdog.look()
+        await line.clock.advance(LIMITS.loop / 2)
+    found = [each for each in line.supervisor.feed.read(0, 100) if each.extra_type == "found"]
+    assert [each.data["trouble"] for each in found] == ["wedged"]
+
+
+async def test_who_has_checked_in_and_is_idle_is_asked_once() -> None:
+    asked = 0
+
+    def count() -> None:
+        nonlocal asked
+        asked += 1
+
+    line = Line(AgentStatus(ANA, Incarnation(1), "idle", 0.0))
+    line.meanwhile = count
+    line.watchdog.check_in(CheckIn(ANA, Incarnation(1), RunId("r"), 1, "thinking", 1, "openai", bound=10, output=10))
+    for _ in range(3):
+        await line.watchdog.look()
+    assert asked == 1
 
 
 async def test_a_look_that_fails_is_told_in_the_log_and_the_next_one_follows(
