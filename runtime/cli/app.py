@@ -115,7 +115,7 @@ def run_command(arguments: Sequence[str]) -> int:
     settings = Settings()
     command = typer.main.get_command(build())
     try:
-        status = command.main([*arguments] or ["--help"], NAME, standalone_mode=False, obj=settings)
+        status = spoken(command.main([*arguments] or ["--help"], NAME, standalone_mode=False, obj=settings))
     except Exception as error:
         if settings.debug:
             logging.getLogger(__name__).debug("the command failed", exc_info=error)
@@ -131,6 +131,17 @@ def run_command(arguments: Sequence[str]) -> int:
             more = {"problems": problems(error)} if isinstance(error, FleetFileInvalid) else {}
             print_json({"error": " ".join(sentence.split()), "status": status, "help": place, **more})
     return int(status or Status.OK)
+
+
+def spoken(status: int | None) -> int | None:
+    """The status that a command returned.
+
+    Raises:
+        Abort: It was Ctrl-C before there was any work to carry out, of which Typer says nothing.
+    """
+    if status == Status.INTERRUPTED:
+        raise typer.Abort
+    return status
 
 
 def ending(error: Exception) -> tuple[str, Status]:

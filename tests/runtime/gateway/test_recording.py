@@ -110,10 +110,7 @@ def test_any_notices_fold_and_in_parts_as_in_one(notices: list[Notice], cut: int
         (changed('"type": "agent"', '"type": "agents"'), 2, "no notices of the type 'agents'"),
         (changed('"step": 0', '"step": true'), 2, "its 'step'"),
         (changed('"text": "", ', ""), 2, "its 'text'"),
-        *(
-            (changed('"at": 1.0', f'"at": {wrong}'), 2, "no Unix seconds")
-            for wrong in ("-1", "9" * 19, "1e13")
-        ),
+        *((changed('"at": 1.0', f'"at": {wrong}'), 2, "no Unix seconds") for wrong in ("-1", "9" * 19, "1e13")),
         *((changed('"at": 1.0', f'"at": {wrong}'), 2, "its 'at'") for wrong in ("NaN", "Infinity", "1e400")),
         *(
             (changed('"step": 0', f'"step": {wrong}'), 2, "more than 64 bits")
