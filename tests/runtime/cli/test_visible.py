@@ -10,6 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.ids import AgentId, RunId
+from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.runtime.cli.app import run_command
 from amrita_fleet.runtime.cli.status import Status
@@ -74,7 +75,7 @@ def test_a_recording_that_is_replayed_steers_nothing(
     evil = f"x{steerer}y"
     file = tmp_path / "evil.jsonl"
     run = RunId("a.1.1")
-    finished = {"outcome": evil, "text": evil, "reason": evil, "tokens": 1, "rounds": 1}
+    finished: dict[str, Json] = {"outcome": evil, "text": evil, "reason": evil, "tokens": 1, "rounds": 1}
     notices = (
         Notice(NoticeType.AGENT, "died", AgentId(evil), evil, None, 1, {"restarts": 0}, 1, 1.0),
         Notice(NoticeType.RUN, "finished", AgentId(evil), evil, run, 1, finished, 2, 2.0),
