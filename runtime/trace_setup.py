@@ -28,6 +28,11 @@ NO_EXTRA = (
     "Install amrita-fleet[tracing] where the agents live, or set OTEL_SDK_DISABLED=true."
 )
 
+NOT_FOLLOWED = (
+    "No spans are sent: OpenTelemetry cannot follow an OTEL_... setting of the environment (%s: %s). "
+    "Mend it, or set OTEL_SDK_DISABLED=true."
+)
+
 NO_EXPORTER = "No spans are sent: OTEL_TRACES_EXPORTER is %r, and must be otlp, console or none."
 
 NO_PROTOCOL = "No spans are sent: OTEL_EXPORTER_OTLP_PROTOCOL is %r, and only http/protobuf is spoken."
@@ -65,6 +70,9 @@ def asked_tracer(environ: Mapping[str, str], fleet: str, agent: str) -> "OtelTra
         return made_tracer(exporter(kind), environ, fleet, agent)
     except ImportError as error:
         log.warning(NO_EXTRA, error.name)
+        return None
+    except Exception as error:  # noqa: BLE001  what reads the settings is the SDK, and what they name as plugins
+        log.warning(NOT_FOLLOWED, type(error).__name__, error)
         return None
 
 

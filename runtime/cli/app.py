@@ -1,13 +1,16 @@
 """The command line as a whole, and the one place where errors become a sentence and an exit status."""
 
+import errno
 import logging
 import os
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from contextlib import ExitStack
 from dataclasses import asdict, dataclass
 from importlib.metadata import PackageNotFoundError, version
 from itertools import takewhile
+from pathlib import Path
 from typing import Annotated, Any, cast
 
 import typer
@@ -97,7 +100,15 @@ class Settings:
 
 def main() -> None:
     """Run the command that was typed, and end the process with its exit status."""
-    status = run_command(sys.argv[1:])
+    with ExitStack() as nowhere:
+        for name in ("stdout", "stderr"):
+            if getattr(sys, name) is None:  # whoever typed the command has closed it
+                setattr(sys, name, nowhere.enter_context(Path(os.devnull).open("w", encoding="utf-8")))
+        end(run_command(sys.argv[1:]))
+
+
+def end(status: int) -> None:
+    """End the process with an exit status."""
     if status == Status.TERMINATED:
         end_by_signal()
     if any(not thread.daemon for thread in threading.enumerate() if thread is not threading.main_thread()):
@@ -117,7 +128,7 @@ def run_command(arguments: Sequence[str]) -> int:
     settings = Settings()
     command = typer.main.get_command(build())
     try:
-        status = command.main([*arguments] or ["--help"], NAME, standalone_mode=False, obj=settings)
+        status = spoken(command.main([*arguments] or ["--help"], NAME, standalone_mode=False, obj=settings))
     except Exception as error:
         if settings.debug:
             logging.getLogger(__name__).debug("the command failed", exc_info=error)
@@ -135,6 +146,17 @@ def run_command(arguments: Sequence[str]) -> int:
     return int(status or Status.OK)
 
 
+def spoken(status: int | None) -> int | None:
+    """The status that a command returned.
+
+    Raises:
+        Abort: It was Ctrl-C before there was any work to carry out, of which Typer says nothing.
+    """
+    if status == Status.INTERRUPTED:
+        raise typer.Abort
+    return status
+
+
 def ending(error: Exception) -> tuple[str, Status]:
     """The sentence and the exit status for what ended a command."""
     match error:
@@ -144,6 +166,8 @@ def ending(error: Exception) -> tuple[str, Status]:
             return advised(error.format_message()), Status.BAD_INPUT
         case typer.Abort():
             return "Interrupted.", Status.INTERRUPTED
+        case OSError(errno=errno.ENOSPC | errno.EDQUOT | errno.EFBIG):
+            return f"What was to be told cannot be written: {error.strerror}.", Status.FAILED
         case _:
             what = f"{type(error).__name__}: {error}"
             return f"{what}. This is a bug; please report it with what `{NAME} --debug ...` says.", Status.FAILED

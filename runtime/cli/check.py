@@ -1,5 +1,7 @@
 """`amrita-fleet check`: whether a fleet file describes a fleet, and which."""
 
+import sys
+from contextlib import redirect_stdout
 from typing import Annotated
 
 import typer
@@ -43,7 +45,8 @@ def check(
     from ..fleet_file.file import FleetFile
     from .described import shown, tables
 
-    read = FleetFile.read(file)
+    with redirect_stdout(sys.stderr):  # what imported modules print is no part of what was asked for
+        read = FleetFile.read(file)
     if as_json:
         print_json(shown(read))
         return

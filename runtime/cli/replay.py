@@ -1,5 +1,6 @@
 """`amrita-fleet replay`: what happened in a fleet that was recorded, without one."""
 
+import asyncio
 import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -37,16 +38,22 @@ def replay(
 
     if not pace > 0:
         raise InputInvalid(reason="--pace is a number above 0.")
-    carry_out(served(file, pace, port) if dashboard else shown(file, pace))
+    if dashboard:
+        from ..gateway.serving import check_extra
+
+        check_extra()
+    from ..gateway.recording import Recording
+
+    recording = Recording.read(file)  # before a loop runs: there Ctrl-C would not end a read that takes long
+    carry_out(served(recording, pace, port) if dashboard else shown(recording, pace))
 
 
-async def shown(file: Path, pace: float) -> None:
+async def shown(recording: "Recording", pace: float) -> None:
     """Print a recording."""
     from ..clock import SystemClock
-    from ..gateway.recording import Recording
     from .console import stdout
 
-    await show(Recording.read(file), SystemClock(), pace, stdout())
+    await show(recording, SystemClock(), pace, stdout())
 
 
 async def show(recording: "Recording", clock: "Clock", pace: float, console: "Console") -> None:
@@ -62,30 +69,25 @@ async def show(recording: "Recording", clock: "Clock", pace: float, console: "Co
         for notice in await source.notices(after, math.inf):
             lines.tell(notice)
             after = notice.number
+        await asyncio.sleep(0)  # for Ctrl-C: where all is there at once, nothing else waits
     rows = await source.rows()
     say(heading(source.name, len(rows), 0))
     if rows:
         console.print(fleet_table(rows, {}, console.width))
 
 
-async def served(file: Path, pace: float, port: int) -> None:
+async def served(recording: "Recording", pace: float, port: int) -> None:
     """Serve a recording.
 
     Raises:
-        RecordingInvalid: It is none.
-        ExtraMissing: What serves is not installed.
         SystemUnavailable: The port is taken.
     """
-    from ..gateway.serving import check_extra
-    from ..web_server import LOOPBACK
-
-    check_extra()
     from ..clock import SystemClock
     from ..dashboard.opening import open_dashboard
     from ..gateway.recorded import RecordedSource
-    from ..gateway.recording import Recording
+    from ..web_server import LOOPBACK
 
-    source = RecordedSource(Recording.read(file), SystemClock(), pace)
+    source = RecordedSource(recording, SystemClock(), pace)
     gateway, made = await open_dashboard(source, LOOPBACK, port)
     try:
         say(f"recording of fleet {source.name}: {made.link}")

@@ -1,6 +1,8 @@
 """`amrita-fleet run FILE`: a fleet file, and the options that may stand beside it."""
 
+import sys
 from collections.abc import Mapping
+from contextlib import redirect_stdout
 from pathlib import Path
 from typing import Literal
 
@@ -56,7 +58,8 @@ def file_work(file: str, system: Literal["ray", "local"], name: str, journal: st
         InputInvalid: It has nothing to run, or contradicts the options.
         JournalUnusable: The journal is none.
     """
-    read = FleetFile.read(file)
+    with redirect_stdout(sys.stderr):  # what imported modules print is no part of what was asked for
+        read = FleetFile.read(file)
     if not read.agents:
         raise InputInvalid(reason=f"{file} has no agent that lives by itself: each has count 0.")
     if not (resume or read.tasks):

@@ -2,11 +2,13 @@
 
 import sys
 from collections.abc import Callable, Sequence
+from contextlib import redirect_stdout
 from importlib import import_module
 from operator import attrgetter
 from pathlib import Path
 from typing import Any, cast
 
+from ..step.raised import sentence
 from ..tools.tool import Tool, tool
 from .errors import ToolsMissing
 
@@ -43,6 +45,9 @@ def found(name: str) -> tuple[Tool, ...]:
 def attribute_of(name: str, module: str, attribute: str) -> object:
     """What a module holds; whatever goes wrong while it is imported is told in one sentence."""
     try:
-        return attrgetter(attribute)(import_module(module))
-    except Exception as error:  # the module is a user's own and may raise anything
-        raise ToolsMissing(named=name, reason=f"{type(error).__name__}: {error}") from error
+        with redirect_stdout(sys.stderr):  # what the module prints is no part of what the command was asked for
+            return attrgetter(attribute)(import_module(module))
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the module is a user's own and may raise anything
+        raise ToolsMissing(named=name, reason=sentence(error).rstrip(".")) from error

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from ..errors import RunError
 from ..hooks import Hooks
+from ..step.raised import sentence
 from ..tools.tool import Tool
 from .schema import IMPORT_PATTERN
 
@@ -100,7 +101,9 @@ def thing_at(path: str) -> object:
             near = get_close_matches(attribute, [each for each in dir(found) if not each.startswith("_")], 1)
             meant = f" Did you mean {near[0]}?" if near else ""
             raise Unusable(f'The module {name} has no "{attributes}".{meant}') from None
-        except Exception as error:  # a module may have a `__getattr__` of its own
+        except KeyboardInterrupt:
+            raise
+        except BaseException as error:  # a module may have a `__getattr__` of its own
             raise Unusable(failure(f"{path} cannot be looked up", error)) from error
     return found
 
@@ -118,7 +121,9 @@ def module_named(name: str) -> object:
             text = f'There is no module "{error.name}" in the folder of the file, nor elsewhere on PYTHONPATH.'
             raise Unusable(text) from None
         raise Unusable(failure(f"The module {name} cannot be imported", error)) from error
-    except (Exception, SystemExit) as error:  # the module is a user's own and may raise anything
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:  # the module is a user's own and may raise anything
         raise Unusable(failure(f"The module {name} cannot be imported", error)) from error
 
 
@@ -132,11 +137,12 @@ def outcome_of(what: str, make: Callable[[], Any]) -> object:
         return make()
     except RunError as error:
         raise Unusable(str(error)) from error
-    except (Exception, SystemExit) as error:
+    except KeyboardInterrupt:
+        raise
+    except BaseException as error:
         raise Unusable(failure(f"{what} fails", error)) from error
 
 
 def failure(what: str, error: BaseException) -> str:
     """What went wrong, in one sentence."""
-    said = " ".join(str(error).split()).rstrip(".")
-    return f"{what}: {type(error).__name__}{f': {said}' if said else ''}."
+    return f"{what}: {sentence(error).rstrip('.')}."

@@ -33,6 +33,7 @@ class Problems:
     path: str
     places: Mapping[Keys, Place] = field(default_factory=dict[Keys, Place])
     found: list[Problem] = field(default_factory=list[Problem])
+    _known: set[Problem] = field(default_factory=set[Problem], init=False)
 
     def add(self, keys: Keys, text: str, *, key: bool = False) -> None:
         """Note a problem.
@@ -50,7 +51,8 @@ class Problems:
     def at(self, position: tuple[int, int], text: str, keys: Keys = ()) -> None:
         """Note a problem at a line and a column."""
         problem = Problem(text, shown(keys), *position)
-        if problem not in self.found:
+        if problem not in self._known:
+            self._known.add(problem)
             self.found.append(problem)
 
     def check(self) -> None:

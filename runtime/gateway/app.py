@@ -1,11 +1,12 @@
 """The API's routes. What they read is the gateway's own copy of the fleet; what they change goes to the fleet."""
 
-from collections.abc import Mapping
+from collections.abc import AsyncGenerator, Mapping
 from difflib import get_close_matches
 from typing import Annotated, Any
 
 from fastapi import APIRouter, FastAPI, Header, Query
 from starlette.responses import JSONResponse, Response, StreamingResponse
+from starlette.types import Receive, Scope, Send
 
 from ...protocols.checkin import AgentStatus
 from ..errors import AgentUnknown, ArgumentInvalid
@@ -156,7 +157,7 @@ class Sights:
         begin = after if not last_event_id else number_of(last_event_id)
         if self._feed.watchers >= MOST_WATCHERS:
             raise TooManyWatchers(most=MOST_WATCHERS)
-        return EventStream(stream(self._feed, self._encoder, begin, self._clock), headers=EVENT_HEADERS)
+        return Watched(self._feed, stream(self._feed, self._encoder, begin, self._clock))
 
     async def approvals(self) -> Response:
         """The calls that wait for a person."""
@@ -250,6 +251,20 @@ class EventStream(StreamingResponse):
     """An answer that goes on."""
 
     media_type = "text/event-stream"
+
+
+class Watched(EventStream):
+    """An event stream that counts as a watcher from the moment it is granted: many may ask at once."""
+
+    def __init__(self, feed: Feed, events: AsyncGenerator[str, None]) -> None:
+        """Answer with these events."""
+        super().__init__(events, headers=EVENT_HEADERS)
+        self._feed = feed
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Send them until there are no more, or nobody reads them."""
+        with self._feed.watching():
+            await super().__call__(scope, receive, send)
 
 
 def answer(body: Mapping[str, Any]) -> JSONResponse:

@@ -94,23 +94,22 @@ class Encoder:
 async def stream(feed: Feed, encoder: Encoder, after: int, clock: Clock) -> AsyncGenerator[str, None]:
     """All rows as they are, then the notices numbered above `after` and what changes, for as long as the fleet lasts.
 
-    Below 0, `after` counts from the end.
+    Below 0, `after` counts from the end. Whoever sends it on is `feed.watching()` meanwhile.
     """
-    with feed.watching():
-        cursor = Cursor(after)
-        yield f"retry: {RETRY_MS}\n\n"
-        while True:
-            news = feed.news  # before the view is read: what comes later sets it
-            text, cursor = encoder.next(feed.view, cursor)
-            if text:
-                yield text
-            elif feed.over:
-                yield frame("over", encoded({"reason": feed.over}))
-                return
-            else:
-                await first_of(news.wait(), clock.sleep(HEARTBEAT))
-                if not news.is_set():
-                    yield ": nothing new\n\n"
+    cursor = Cursor(after)
+    yield f"retry: {RETRY_MS}\n\n"
+    while True:
+        news = feed.news  # before the view is read: what comes later sets it
+        text, cursor = encoder.next(feed.view, cursor)
+        if text:
+            yield text
+        elif feed.over:
+            yield frame("over", encoded({"reason": feed.over}))
+            return
+        else:
+            await first_of(news.wait(), clock.sleep(HEARTBEAT))
+            if not news.is_set():
+                yield ": nothing new\n\n"
 
 
 def frame(event: str, data: str, number: int | None = None) -> str:

@@ -5,10 +5,10 @@ as `GET /api/notices` gives it. Numbers rise; one that is left out is a notice t
 """
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Self, cast
+from typing import Any, BinaryIO, Self, cast
 
 from ...protocols.ids import AgentId, RunId
 from ...protocols.notices import Notice, NoticeType
@@ -19,6 +19,12 @@ __all__ = ("VERSION", "Recording", "recorded_head", "recorded_line")
 
 VERSION = 1
 """Of the format."""
+
+MOST_LINE = 2**24
+"""Bytes that no line has. What agents, tools and people write is far shorter in each notice."""
+
+MOST_DIGITS = 20
+"""Characters of the longest whole number of 64 bits."""
 
 LATEST = 10**12
 """Unix seconds before which everything happens."""
@@ -35,6 +41,10 @@ FIELDS: Mapping[str, tuple[type, ...]] = {
     "at": (int, float),
 }
 """What a notice's line has, all of it."""
+
+
+class NumberTooLarge(Exception):
+    """A whole number has more than 64 bits."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,25 +67,12 @@ class Recording:
             RecordingInvalid: It cannot be read, or is none; which line of it, and why.
         """
         try:
-            lines = path.read_bytes().splitlines()
+            with path.open("rb") as file:
+                lines = lines_of(path, file)
+                fleet = fleet_of(path, next(lines, b""))
+                return cls(fleet, tuple(notices_of(path, lines)))
         except OSError as error:
             raise RecordingInvalid(path=str(path), line=0, reason=str(error.strerror)) from None
-        head = mapping(path, 1, lines[0]) if lines else {}
-        version, fleet = head.get("recording"), head.get("fleet")
-        if not lines or not isinstance(fleet, str) or type(version) is not int:
-            reason = 'it does not begin with {"recording": 1, "fleet": ...}, so it is a file of something else'
-            raise RecordingInvalid(path=str(path), line=1, reason=reason)
-        if version != VERSION:
-            reason = f"it has version {version} of the format, and this program reads {VERSION}"
-            raise RecordingInvalid(path=str(path), line=1, reason=reason)
-        notices: list[Notice] = []
-        for line, text in enumerate(lines[1:], start=2):
-            notice = notice_of(path, line, mapping(path, line, text))
-            if notices and notice.number <= notices[-1].number:
-                reason = f"number {notice.number} comes after {notices[-1].number}"
-                raise RecordingInvalid(path=str(path), line=line, reason=reason)
-            notices.append(notice)
-        return cls(fleet, tuple(notices))
 
     def write(self, path: Path) -> None:
         """Write a file, in the place of one that is there. It blocks.
@@ -96,6 +93,63 @@ def recorded_line(notice: Notice) -> str:
     return f"{json.dumps(plain(notice), allow_nan=False)}\n"
 
 
+def lines_of(path: Path, file: BinaryIO) -> Iterator[bytes]:
+    """The lines of a file, none of which is read as a whole that no recording has: there are files without an end.
+
+    Raises:
+        RecordingInvalid: One is too long.
+    """
+    number = 0
+    while text := file.readline(MOST_LINE):
+        number += 1
+        if len(text) == MOST_LINE:
+            raise RecordingInvalid(path=str(path), line=number, reason=f"it has more than {MOST_LINE:,} bytes")
+        yield text
+
+
+def fleet_of(path: Path, text: bytes) -> str:
+    """Whose recording it is, by its first line.
+
+    Raises:
+        RecordingInvalid: It is none, or of another version.
+    """
+    head = mapping(path, 1, text) if text else {}
+    version, fleet = head.get("recording"), head.get("fleet")
+    if not isinstance(fleet, str) or type(version) is not int:
+        reason = 'it does not begin with {"recording": 1, "fleet": ...}, so it is a file of something else'
+        raise RecordingInvalid(path=str(path), line=1, reason=reason)
+    if version != VERSION:
+        reason = f"it has version {version} of the format, and this program reads {VERSION}"
+        raise RecordingInvalid(path=str(path), line=1, reason=reason)
+    return fleet
+
+
+def notices_of(path: Path, lines: Iterator[bytes]) -> Iterator[Notice]:
+    """The notices in the lines behind the first one.
+
+    Raises:
+        RecordingInvalid: A line is none, or their numbers do not rise.
+    """
+    last = 0
+    for line, text in enumerate(lines, start=2):
+        notice = notice_of(path, line, mapping(path, line, text))
+        if line > 2 and notice.number <= last:  # noqa: PLR2004  the first notice's line
+            raise RecordingInvalid(path=str(path), line=line, reason=f"number {notice.number} comes after {last}")
+        last = notice.number
+        yield notice
+
+
+def whole_number(digits: str) -> int:
+    """A number that a fleet can have told.
+
+    Raises:
+        NumberTooLarge: No message of a fleet, and no page that shows one, could carry it.
+    """
+    if len(digits) > MOST_DIGITS or not -(2**63) <= (number := int(digits)) < 2**64:
+        raise NumberTooLarge
+    return number
+
+
 def mapping(path: Path, line: int, text: bytes) -> dict[str, Any]:
     """A line's JSON object.
 
@@ -103,7 +157,9 @@ def mapping(path: Path, line: int, text: bytes) -> dict[str, Any]:
         RecordingInvalid: It is none.
     """
     try:
-        found: object = json.loads(text)
+        found: object = plain(json.loads(text, parse_int=whole_number))
+    except NumberTooLarge:
+        raise RecordingInvalid(path=str(path), line=line, reason="it has a number of more than 64 bits") from None
     except (ValueError, RecursionError):
         raise RecordingInvalid(path=str(path), line=line, reason="it is no JSON; the file may be cut off") from None
     if not isinstance(found, dict):

@@ -228,16 +228,26 @@ class Limited(BaseModel):
 
 
 def plain(value: object) -> Any:  # noqa: ANN401  JSON
-    """A value as plain data for JSON, which has no infinities: such a number becomes null."""
+    """A value as plain data for JSON in UTF-8.
+
+    JSON has no infinities: such a number becomes null. UTF-8 has no half of a surrogate pair: that becomes a `?`.
+    """
+    if isinstance(value, str):
+        return carried(value)
     if is_dataclass(value) and not isinstance(value, type):
         return {each.name: plain(getattr(value, each.name)) for each in fields(value)}
     if isinstance(value, Mapping):
-        return {str(key): plain(each) for key, each in cast("Mapping[object, object]", value).items()}
+        return {carried(str(key)): plain(each) for key, each in cast("Mapping[object, object]", value).items()}
     if isinstance(value, tuple | list):
         return [plain(each) for each in cast("tuple[object, ...]", value)]
     if isinstance(value, float) and not math.isfinite(value):
         return None
     return value
+
+
+def carried(text: str) -> str:
+    """A text as UTF-8 can carry it."""
+    return text if text.isascii() else text.encode(errors="replace").decode()
 
 
 def fleet_shown(fleet: str, rows: tuple[AgentStatus, ...], accounts: tuple[Account, ...]) -> dict[str, Any]:

@@ -278,6 +278,9 @@ def test_tracing_that_nobody_asked_for_imports_nothing_of_opentelemetry(monkeypa
     [
         ({"OTEL_TRACES_EXPORTER": "zipkin"}, "'zipkin', and must be otlp, console or none"),
         ({"OTEL_TRACES_EXPORTER": "otlp", "OTEL_EXPORTER_OTLP_PROTOCOL": "grpc"}, "only http/protobuf is spoken"),
+        ({"OTEL_TRACES_EXPORTER": "otlp", "OTEL_BSP_MAX_QUEUE_SIZE": "0"}, "max_queue_size"),
+        ({"OTEL_TRACES_EXPORTER": "otlp", "OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT": "x"}, "SPAN_ATTRIBUTE_COUNT_LIMIT"),
+        ({"OTEL_TRACES_EXPORTER": "console", "OTEL_BSP_SCHEDULE_DELAY": "-1"}, "schedule_delay_millis"),
     ],
 )
 def test_a_setting_that_cannot_be_followed_is_warned_of(

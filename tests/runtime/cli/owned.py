@@ -21,6 +21,26 @@ from amrita_fleet.protocols.providers.scripted import call, calls, say, scripted
 async def delete(path: str) -> str:
     return f"deleted {path}"
 
+async def be_hostile(fleet: Fleet, evil: str) -> None:
+    # Everybody who can write a text writes this one.
+    @tool(approval=True)
+    def danger(what: str) -> str:
+        return what
+    @tool
+    def fail() -> str:
+        raise RuntimeError(evil)
+    calls = call("fail"), call(f"no{evil}"), call("send_message", to="bob", body=evil), say(evil)
+    cat, dan = [Agent(preset=scripted(*moves), tools=[danger, fail]) for moves in (calls, [call("danger", what=evil)])]
+    await fleet.pause("bob", evil)
+    await fleet.spawn(dan, ["dan"])
+    (ref,) = await fleet.spawn(cat, ["cat"])
+    await ref.run(evil)
+    await fleet.stop("bob", reason=evil)
+    await fleet.start("dan", evil)
+    async for notice in fleet.notices():
+        if (notice.type, notice.extra_type) == ("tool", "approval"):
+            break
+
 async def own() -> None:
     async with Fleet("watched", limit=100_000) as fleet:
         ana, _ = await fleet.spawn(Agent(preset=scripted(say("heard"), say("again"))), ["ana", "bob"])
@@ -32,6 +52,8 @@ async def own() -> None:
             async for notice in await lead.start("Tidy up."):
                 if notice.extra_type == "approval" and '"y"' in str(notice.data["arguments"]):
                     break
+        if "hostile" in sys.argv:
+            await be_hostile(fleet, bytes.fromhex(sys.argv[-1]).decode())
         import ray
         print(ray.get_runtime_context().gcs_address, flush=True)
         await asyncio.to_thread(sys.stdin.read)
@@ -49,7 +71,8 @@ def environment(**more: str) -> dict[str, str]:
 def owned(*arguments: str) -> Generator[str]:
     """Where Ray runs with the fleet `watched`, whose agents `ana` and `bob` idle.
 
-    With `ran`, ana has made a run; with `asking`, `lead` waits for two calls to be approved.
+    With `ran`, ana has made a run; with `asking`, `lead` waits for two calls to be approved; with `hostile` and a text
+    in hex, everybody has written that text, and `dan` waits for approval of a call.
     """
     with subprocess.Popen(
         [sys.executable, "-c", OWNER, *arguments],

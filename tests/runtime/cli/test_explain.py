@@ -1,10 +1,16 @@
 """`amrita-fleet explain` finds every error, notice and setting, and says what is near where there is nothing."""
 
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from amrita_fleet.runtime.cli import app
 from amrita_fleet.runtime.cli.documents import TOPICS, entries, entry
 from amrita_fleet.runtime.cli.status import Status
+
+from .owned import environment
 
 pytestmark = pytest.mark.slow
 
@@ -58,3 +64,20 @@ def test_what_is_explained_stands_by_itself() -> None:
     assert "facts in `data`: `trouble`, `agents`, and the evidence" in told
     referring = [name for topic in TOPICS for name, text in entries(topic).items() if ": the same" in text]
     assert referring == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this machine has no device that is always full")
+def test_a_full_disk_is_no_bug() -> None:
+    command = [sys.executable, "-m", "amrita_fleet", "explain"]
+    with Path("/dev/full").open("w") as full:
+        done = subprocess.run(command, env=environment(), stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert done.returncode == Status.FAILED
+    assert done.stderr == "amrita-fleet: What was to be told cannot be written: No space left on device.\n"
+
+
+@pytest.mark.parametrize("stream", ["1", "2"])
+def test_a_stream_that_is_closed_is_no_bug(stream: str) -> None:
+    line = f'"{sys.executable}" -m amrita_fleet explain NoSuchThing {stream}>&-'
+    done = subprocess.run(["/bin/sh", "-c", line], env=environment(), capture_output=True, text=True, check=False)
+    assert done.returncode == Status.BAD_INPUT
+    assert "bug" not in done.stdout + done.stderr

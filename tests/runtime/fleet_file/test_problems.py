@@ -222,6 +222,8 @@ def test_a_variable_that_only_an_unused_preset_needs_may_be_missing() -> None:
         ("word_count", 'This must be an import path, as in mytools:word_count, not "word_count".'),
         ("written_broken:x", "The module written_broken cannot be imported: ZeroDivisionError: division by zero."),
         ("written_exits:x", "The module written_exits cannot be imported: SystemExit: 3."),
+        ("written_cancelled:x", "The module written_cancelled cannot be imported: CancelledError."),
+        ("written_mute:x", "The module written_mute cannot be imported: Mute: (its message cannot be shown)."),
         ("written_lacks:x", "The module written_lacks cannot be imported: ModuleNotFoundError: No module named 'no_"),
     ],
 )
@@ -233,6 +235,8 @@ def test_a_tool_that_cannot_be_had_is_told_with_module_and_name(
         "tools": TOOLS,
         "broken": "1 / 0",
         "exits": "raise SystemExit(3)",
+        "cancelled": "import asyncio\nraise asyncio.CancelledError",
+        "mute": "class Mute(Exception):\n    def __str__(self): raise ValueError\nraise Mute",
         "lacks": "import no_such_module",
     }.items():
         (tmp_path / f"written_{name}.py").write_text(text)
@@ -358,3 +362,8 @@ def test_any_text_is_a_fleet_or_is_refused_with_places_inside_of_it(text: str) -
         assert problem.line and problem.column
         assert 1 <= problem.line <= len(lines)
         assert 1 <= problem.column <= len(lines[problem.line - 1]) + 1
+
+
+def test_a_thousand_agents_with_a_wrong_key_are_told_of_each() -> None:
+    lines = "".join(f"  a{number}: {{preset: cheap, nope: 1}}\n" for number in range(1_000))
+    assert len(problems(f"{PRESETS}agents:\n{lines}")) == 1_000

@@ -115,6 +115,16 @@ async def test_more_watchers_than_there_may_be_are_asked_to_come_again(monkeypat
         assert (found.status_code, found.json()["help"]) == (503, "docs/troubleshooting.md#toomanywatchers")
 
 
+async def test_no_more_watch_than_may_however_many_ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amrita_fleet.runtime.gateway.app.MOST_WATCHERS", 2)
+    async with house() as at, asyncio.timeout(30):
+        asked = [at.client.build_request("GET", "/api/events") for _ in range(12)]
+        found = await asyncio.gather(*(at.client.send(each, stream=True) for each in asked))
+        assert sorted(each.status_code for each in found) == [200] * 2 + [503] * 10
+        for each in found:
+            await each.aclose()
+
+
 async def test_a_watcher_who_reads_slowly_is_told_which_notices_are_forgotten_and_gets_the_newest_rows() -> None:
     view, encoder = View("house"), Encoder()
     view.notices.extend(map(notice, range(1, 4)))
@@ -187,9 +197,10 @@ async def test_however_many_watch_the_fleet_is_asked_once(monkeypatch: pytest.Mo
         await clock.advance(60)
         assert asked == ["known"], "nobody watches"
         watched = [stream(feed, Encoder(), 0, clock) for _ in range(50)]
-        for each in watched:
-            await anext(each)
-        await clock.advance(10)
+        with feed.watching():
+            for each in watched:
+                await anext(each)
+            await clock.advance(10)
         assert 5 <= len(asked) <= 12
         assert set(asked) == {"known"}
         for each in watched:

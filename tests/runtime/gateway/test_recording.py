@@ -3,6 +3,10 @@
 import asyncio
 import json
 import math
+import os
+import signal
+import subprocess
+import sys
 from dataclasses import asdict
 from pathlib import Path
 
@@ -19,6 +23,7 @@ from amrita_fleet.protocols.providers.scripted import scripted
 from amrita_fleet.runtime.cli.app import run_command
 from amrita_fleet.runtime.cli.errors import InputInvalid
 from amrita_fleet.runtime.cli.record import written
+from amrita_fleet.runtime.cli.status import Status
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import NumberInvalid
 from amrita_fleet.runtime.gateway.errors import RecordingInvalid
@@ -36,7 +41,7 @@ LINE = (
 )
 
 facts = st.dictionaries(
-    st.text(max_size=5), st.one_of(st.none(), st.booleans(), st.integers(), st.text(), st.just([1]))
+    st.text(max_size=5), st.one_of(st.none(), st.booleans(), st.integers(-(2**63), 2**63), st.text(), st.just([1]))
 )
 events = st.builds(
     Notice,
@@ -105,10 +110,13 @@ def test_any_notices_fold_and_in_parts_as_in_one(notices: list[Notice], cut: int
         (changed('"type": "agent"', '"type": "agents"'), 2, "no notices of the type 'agents'"),
         (changed('"step": 0', '"step": true'), 2, "its 'step'"),
         (changed('"text": "", ', ""), 2, "its 'text'"),
+        *((changed('"at": 1.0', f'"at": {wrong}'), 2, "no Unix seconds") for wrong in ("-1", "9" * 19, "1e13")),
+        *((changed('"at": 1.0', f'"at": {wrong}'), 2, "its 'at'") for wrong in ("NaN", "Infinity", "1e400")),
         *(
-            (changed('"at": 1.0', f'"at": {wrong}'), 2, "no Unix seconds")
-            for wrong in ("NaN", "Infinity", "-1", "9" * 400)
+            (changed('"step": 0', f'"step": {wrong}'), 2, "more than 64 bits")
+            for wrong in ("9" * 400, "9" * 5000, "18446744073709551616", "-9223372036854775809")
         ),
+        (changed('"data": {}', f'"data": {{"prompt": {10**30}}}'), 2, "more than 64 bits"),
         (changed('"number": 1', '"number": 0'), 2, "from 1"),
         (f"{HEAD}\n{'[' * 100_000}", 2, "no JSON"),
     ],
@@ -119,6 +127,42 @@ def test_what_is_no_recording_is_refused_with_its_line(tmp_path: Path, text: str
     with pytest.raises(RecordingInvalid, match=says) as raised:
         Recording.read(path)
     assert raised.value.line == line
+
+
+def test_a_file_without_an_end_is_refused_at_its_first_line() -> None:
+    with pytest.raises(RecordingInvalid, match="line 1 of /dev/zero: it has more than") as raised:
+        Recording.read(Path("/dev/zero"))
+    assert raised.value.line == 1
+
+
+def test_what_utf8_cannot_carry_is_a_question_mark(tmp_path: Path) -> None:
+    path = tmp_path / "file"
+    half = changed('"text": ""', r'"text": "x\ud800y"').replace('"fleet": "house"', r'"fleet": "f\ud800"')
+    path.write_text(half.replace('"data": {}', r'"data": {"\ud800": ["\ud83d\ude00"]}'))
+    recording = Recording.read(path)
+    (notice,) = recording.notices
+    assert (recording.fleet, notice.text, notice.data) == ("f?", "x?y", {"?": ["😀"]})
+
+
+def test_ctrl_c_ends_the_wait_for_a_file_that_nobody_writes(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen([sys.executable, "-c", WAITS, str(pipe)], stderr=subprocess.PIPE, text=True) as process:
+        writer = os.open(pipe, os.O_WRONLY)  # waits until it is read
+        process.send_signal(signal.SIGINT)
+        _, said = process.communicate(timeout=60)
+        os.close(writer)
+    assert process.returncode == Status.INTERRUPTED
+    assert said.strip() == "amrita-fleet: Interrupted."
+
+
+WAITS = """
+import signal, sys
+signal.signal(signal.SIGINT, signal.default_int_handler)  # a shell that runs this in the background has it ignored
+from amrita_fleet.runtime.cli.app import main
+sys.argv[1:] = ["replay", sys.argv[1]]
+main()
+"""
 
 
 def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
