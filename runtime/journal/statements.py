@@ -6,14 +6,14 @@ What SQLAlchemy does around each execution, for results and types that we do not
 from collections.abc import Mapping, Sequence
 from typing import Any, cast
 
-from sqlalchemy import Connection, Dialect, Executable
+from sqlalchemy import ClauseElement, Connection, Dialect
 from sqlalchemy.exc import DBAPIError
 from sqlalchemy.sql.compiler import SQLCompiler
 
 __all__ = ("executed",)
 
 
-def executed(connection: Connection, statement: Executable, *rows: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
+def executed(connection: Connection, statement: ClauseElement, *rows: Mapping[str, Any]) -> Sequence[Sequence[Any]]:
     """Execute a statement, once for each row of parameters, and give the rows that it finds.
 
     Args:
@@ -26,14 +26,14 @@ def executed(connection: Connection, statement: Executable, *rows: Mapping[str, 
         DBAPIError: The database refuses it.
     """
     text, names = written(statement, connection.dialect)
-    given = [row if names is None else tuple([row[name] for name in names]) for row in rows]
+    given: list[Any] = [row if names is None else tuple([row[name] for name in names]) for row in rows]
     cursor = connection.connection.cursor()
     try:
         if given[1:]:
             cursor.executemany(text, given)
         else:
             cursor.execute(text, given[0])
-        return () if cursor.description is None else cursor.fetchall()
+        return cursor.fetchall() if cursor.description else ()
     except connection.dialect.loaded_dbapi.Error as error:
         raise DBAPIError(text, None, error) from error
     finally:
@@ -43,10 +43,10 @@ def executed(connection: Connection, statement: Executable, *rows: Mapping[str, 
 Written = tuple[str, tuple[str, ...] | None]
 """A statement in a database's own words, and the names of its parameters in order; None: it knows the names."""
 
-KNOWN: dict[tuple[Executable, str], Written] = {}
+KNOWN: dict[tuple[ClauseElement, str], Written] = {}
 
 
-def written(statement: Executable, dialect: Dialect) -> Written:
+def written(statement: ClauseElement, dialect: Dialect) -> Written:
     """The statement for such a database, written once however many of them are opened."""
     key = statement, dialect.name
     if key not in KNOWN:

@@ -4,7 +4,7 @@ Several askers share a transaction, so the heads of streams are read once and ke
 gathered and written in as few statements as there are tables.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, or_, select, text, update
@@ -69,7 +69,7 @@ class Transaction:
         names = sorted(set(streams) - self._heads.keys())
         if names:
             if names[1:]:
-                found = [tuple(row) for row in self._connection.execute(LOCK_HEADS, {"names": names})]
+                found: Sequence[Sequence[Any]] = self._connection.execute(LOCK_HEADS, {"names": names}).all()
             else:
                 found = executed(self._connection, LOCK_HEAD, {"name": names[0]})
             self._heads |= dict.fromkeys(names, Head()) | {name: Head(*head) for name, *head in found}
