@@ -5,8 +5,9 @@ SQLAlchemy is heavy: import this module only where such a journal is made (`choo
 
 import asyncio
 from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from copy import copy
+from functools import partial
 from pathlib import Path
 from typing import TypeVar, cast
 from urllib.parse import unquote
@@ -72,7 +73,9 @@ class SqlJournal:
         self._patience = patience
         self._thread = ThreadPoolExecutor(1, "journal")
         self._waiting: list[Job] = []
-        self._pump: asyncio.Task[None] | None = None
+        self._silence: asyncio.TimerHandle | None = None
+        self._rest = asyncio.Event()
+        self._rest.set()
         self._closed = False
 
     def __repr__(self) -> str:
@@ -137,8 +140,7 @@ class SqlJournal:
         if self._closed:
             return
         self._closed = True
-        if self._pump is not None:
-            await self._pump
+        await self._rest.wait()
         await asyncio.get_running_loop().run_in_executor(self._thread, self._scribe.close)
         self._thread.shutdown(wait=False)
 
@@ -146,25 +148,45 @@ class SqlJournal:
         """Put a job into the next transaction and wait for its answer."""
         if self._closed:
             raise JournalUnavailable(where=self.where, reason="it was closed")
-        answer = asyncio.get_running_loop().create_future()
+        loop = asyncio.get_running_loop()
+        answer = loop.create_future()
         self._waiting.append(Job(stream, work, answer))
-        if self._pump is None:
-            self._pump = asyncio.create_task(self._pump_groups())
+        if self._rest.is_set():
+            self._rest.clear()
+            loop.call_soon(self._begin, loop)
         return cast("Answer", await answer)
 
-    async def _pump_groups(self) -> None:
-        """Give the thread one group after the other until nobody waits."""
-        loop = asyncio.get_running_loop()
-        while self._waiting:
-            group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
-            done = loop.run_in_executor(self._thread, self._scribe.do, group)
-            while not (await asyncio.wait((done,), timeout=self._patience))[0]:
-                silent = JournalUnavailable(where=self.where, reason=f"no answer within {self._patience:g} s")
-                tell([*group, *self._waiting], silent)
-                self._waiting = []
-            tell(group, done.exception() or done.result())
-            await asyncio.sleep(0)  # who was answered just now may have more to write, for the same transaction
-        self._pump = None
+    def _begin(self, loop: asyncio.AbstractEventLoop) -> None:
+        """Give the thread the next group, if anybody waits. No task: each of its turns would delay the answers."""
+        group, self._waiting = self._waiting[:GROUP], self._waiting[GROUP:]
+        if not group:
+            self._rest.set()
+            return
+        self._listen(loop, group)
+        self._thread.submit(self._scribe.do, group).add_done_callback(partial(self._over, loop, group))
+
+    def _over(self, loop: asyncio.AbstractEventLoop, group: Sequence[Job], done: Future[list[object]]) -> None:
+        """The thread's work is over; this is the thread. A loop that was closed has nobody left who could be told."""
+        if not loop.is_closed():
+            loop.call_soon_threadsafe(self._done, loop, group, done)
+
+    def _done(self, loop: asyncio.AbstractEventLoop, group: Sequence[Job], done: Future[list[object]]) -> None:
+        """Answer a group, and go on to the next."""
+        if self._silence is not None:
+            self._silence.cancel()
+        tell(group, done.exception() or done.result())
+        loop.call_soon(self._begin, loop)  # who was answered just now may have more to write, for the same transaction
+
+    def _listen(self, loop: asyncio.AbstractEventLoop, group: Sequence[Job]) -> None:
+        """Have everybody told when there is no answer for too long."""
+        self._silence = loop.call_later(self._patience, self._silent, loop, group)
+
+    def _silent(self, loop: asyncio.AbstractEventLoop, group: Sequence[Job]) -> None:
+        """Let nobody wait any longer, and listen on: the thread may have its answer yet."""
+        silent = JournalUnavailable(where=self.where, reason=f"no answer within {self._patience:g} s")
+        tell([*group, *self._waiting], silent)
+        self._waiting = []
+        self._listen(loop, group)
 
 
 def tell(jobs: Sequence[Job], answers: Sequence[object] | BaseException) -> None:

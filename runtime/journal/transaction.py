@@ -4,7 +4,7 @@ Several askers share a transaction, so the heads of streams are read once and ke
 gathered and written in as few statements as there are tables.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, insert, or_, select, text, update
@@ -12,6 +12,7 @@ from sqlalchemy import ColumnElement, Connection, bindparam, delete, func, inser
 from ..ports import Record, Stored
 from .rules import Head, Retention, claimed, next_life, unwritten
 from .schema import RECORD, STREAM
+from .statements import executed
 
 __all__ = ("Transaction",)
 
@@ -67,8 +68,10 @@ class Transaction:
         """
         names = sorted(set(streams) - self._heads.keys())
         if names:
-            asked, which = (LOCK_HEADS, {"names": names}) if names[1:] else (LOCK_HEAD, {"name": names[0]})
-            found = self._connection.execute(asked, which)
+            if names[1:]:
+                found: Sequence[Sequence[Any]] = self._connection.execute(LOCK_HEADS, {"names": names}).all()
+            else:
+                found = executed(self._connection, LOCK_HEAD, {"name": names[0]})
             self._heads |= dict.fromkeys(names, Head()) | {name: Head(*head) for name, *head in found}
 
     def claim(self, stream: str) -> int:
@@ -142,12 +145,12 @@ class Transaction:
     def flush(self) -> None:
         """Write what was gathered."""
         if self._changed:
-            self._connection.execute(INSERT_RECORD, self._records)
+            executed(self._connection, INSERT_RECORD, *self._records)
             heads = [
                 {"name": name, "newest": it.last, "summary": it.snapshot, "now": self._now}
                 for name, it in self._changed.items()
             ]
-            self._connection.execute(UPDATE_HEAD, heads)
+            executed(self._connection, UPDATE_HEAD, *heads)
             self._records, self._changed = [], {}
 
     def _head(self, stream: str) -> Head:

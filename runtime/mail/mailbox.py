@@ -178,9 +178,19 @@ class Mailbox:
             now: Unix seconds.
         """
         before, self.turned = self.accepted, ()
-        verdicts = tuple([self._judge(envelope, now) for envelope in batch])
+        verdicts: list[Verdict] = []
+        heard: Heard | None = None
+        sender, incarnation = "", 0
+        for envelope in batch:
+            if envelope.recipient != self.owner:
+                verdicts.append(Refusal.UNKNOWN)
+                continue
+            if heard is None or envelope.sender != sender or envelope.incarnation != incarnation:
+                sender, incarnation = envelope.sender, envelope.incarnation
+                heard = self._listen(envelope.sender, envelope.incarnation)
+            verdicts.append(self._judge(envelope, heard, now))
         self.fresh = tuple(islice(self._waiting.values(), len(self._waiting) - self.accepted + before, None))
-        return verdicts
+        return tuple(verdicts)
 
     def take(self, size: int, senders: tuple[AgentId, ...] = ()) -> tuple[Envelope, ...]:
         """Read the oldest messages and leave them there.
@@ -189,6 +199,8 @@ class Mailbox:
             size: The most bytes (`Envelope.size`) to read; one message is read even if it has more.
             senders: Only mail of these; empty: anybody's.
         """
+        if not senders and self._bytes <= size:
+            return tuple(self._waiting.values())
         taken: list[Envelope] = []
         for envelope in self._from(senders):
             size -= envelope.size
@@ -205,7 +217,13 @@ class Mailbox:
             closed meanwhile and it is a dead letter already.
         """
         fate = Fate(ReceiptState.CONSUMED, run=run, step=step)
-        removed = tuple([self._end(id_, fate) for id_ in ids if id_ in self._waiting])
+        waiting, fates = self._waiting, self._fates
+        removed = tuple([waiting.pop(id_) for id_ in ids if id_ in waiting])
+        self._bytes = self._bytes - sum([envelope.size for envelope in removed]) if waiting else 0
+        for envelope in removed:
+            fates[envelope.id] = fate
+        while len(fates) > FATES:
+            fates.popitem(last=False)
         self.consumed += len(removed)
         return removed
 
@@ -287,23 +305,17 @@ class Mailbox:
         waiting = self._waiting.values()
         return [envelope for envelope in waiting if envelope.sender in senders] if senders else waiting
 
-    def _judge(self, envelope: Envelope, now: float) -> Verdict:
-        """Store the message, or say why not."""
-        if envelope.recipient != self.owner:
-            return Refusal.UNKNOWN
-        heard = self._listen(envelope.sender, envelope.incarnation)
+    def _judge(self, envelope: Envelope, heard: Heard, now: float) -> Verdict:
+        """Store the message of a sender heard so far, or say why not."""
+        id_, order = envelope.id, (envelope.incarnation, envelope.seq)
         # Known by its id: a restarted sender sends it again under its new incarnation.
-        if envelope.id in self._waiting or envelope.id in self._fates:
-            return self._told(envelope.id)
-        if envelope.incarnation < heard.life:
+        if id_ in self._waiting or id_ in self._fates:
+            return self._told(id_)
+        if order[0] < heard.order[0] or order[0] < heard.full[0]:
             return Refusal.FENCED  # whether it came in time is not known; that it will be read cannot be promised
-        if (envelope.incarnation, envelope.seq) <= heard.order:
+        if order <= heard.order:
             return None  # it came before, and its fate is forgotten
-        return self._judge_new(envelope, heard, now)
-
-    def _judge_new(self, envelope: Envelope, heard: Heard, now: float) -> Verdict:
-        """Store a message that did not come before, or say why not."""
-        attempt = envelope.incarnation, envelope.attempt
+        attempt = order[0], envelope.attempt
         if attempt <= heard.full and not self.closed:
             return Refusal.FULL
         size = envelope.size
@@ -312,11 +324,11 @@ class Mailbox:
             heard.full = attempt
             refusal = Refusal.FULL
         else:
-            heard.order = envelope.incarnation, envelope.seq
+            heard.order = order
             if refusal is None:
                 self._store(envelope, size)
                 return None
-            self._remember(envelope.id, Fate(ReceiptState.REFUSED, refusal))
+            self._remember(id_, Fate(ReceiptState.REFUSED, refusal))
         self.turned += (Turned.away(envelope, refusal),)
         return refusal
 

@@ -1,7 +1,6 @@
 """The sending end of a channel: what waits for each recipient, and the one batch that is on its way to it."""
 
 from collections import defaultdict
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -19,6 +18,10 @@ BATCH_BYTES = 256 * 1024
 """The most bytes (`Envelope.size`) of one batch."""
 
 
+FULL = Refusal.FULL
+"""To ask an enum for it takes longer than all else that is done with a verdict."""
+
+
 @dataclass(slots=True)
 class Lane:
     """The way to one recipient.
@@ -27,6 +30,7 @@ class Lane:
         seq: Of the last message stamped.
         attempt: How often the recipient said `full` so far; all that waits carries it.
         waiting: What is not answered for good, in order; the batch is its beginning.
+        size: Bytes (`Envelope.size`) of what waits.
         batch: Sent, and its outcome is unknown; empty: all that was sent is answered.
         away: The batch is on its way.
     """
@@ -34,6 +38,7 @@ class Lane:
     seq: int = 0
     attempt: int = 0
     waiting: dict[MessageId, Envelope] = field(default_factory=dict[MessageId, Envelope])
+    size: int = 0
     batch: tuple[Envelope, ...] = ()
     away: bool = False
 
@@ -102,28 +107,20 @@ class Outbox:
         lane = self._lanes[recipient]
         seq = lane.seq + 1
         id_ = self._new_id(message) if message else MessageId(f"{self.owner}.{self.incarnation}.{recipient}.{seq}")
-        f"{recipient}{id_}{body}{reply_to}{trace}".encode()  # or the whole batch could not be encoded later
-        envelope = Envelope(
-            id_,
-            self.owner,
-            self.incarnation,
-            seq,
-            recipient,
-            kind,
-            body,
-            reply_to,
-            hops,
-            now,
-            ttl,
-            trace,
-            lane.attempt,
-        )
+        if not (body.isascii() and id_.isascii() and recipient.isascii() and reply_to.isascii() and trace.isascii()):
+            f"{recipient}{id_}{body}{reply_to}{trace}".encode()  # or the whole batch could not be encoded later
+        owner, life, attempt = self.owner, self.incarnation, lane.attempt
+        fields = (id_, owner, life, seq, recipient, kind, body, reply_to, hops, now, ttl, trace, attempt)
+        # The class's own way takes twice as long.
+        envelope = tuple.__new__(Envelope, fields)  # pyright: ignore[reportUnknownMemberType]
         lane.seq = seq
-        if refusal := refusal_of(envelope, envelope.size, now):
+        size = envelope.size
+        if refusal := refusal_of(envelope, size, now):
             return envelope, refusal
         if len(lane.waiting) >= self._messages:
-            return envelope, Refusal.FULL
+            return envelope, FULL
         lane.waiting[id_] = envelope
+        lane.size += size
         self.waiting += 1
         return envelope, None
 
@@ -132,7 +129,7 @@ class Outbox:
         lane = self._lanes[recipient]
         if lane.away:
             return ()
-        lane.batch = lane.batch or beginning(lane.waiting.values())
+        lane.batch = lane.batch or beginning(lane)
         lane.away = bool(lane.batch)
         return lane.batch
 
@@ -149,10 +146,14 @@ class Outbox:
         if len(verdicts) != len(lane.batch):
             raise DecodeError(reason=f"{len(verdicts)} verdicts for {len(lane.batch)} messages")
         judged = zip(lane.batch, verdicts, strict=True)
-        settled = tuple([each for each in judged if each[1] is not Refusal.FULL])
-        for envelope, _ in settled:
-            del lane.waiting[envelope.id]
+        settled = tuple([each for each in judged if each[1] is not FULL])
         self.waiting -= len(settled)
+        if len(settled) == len(lane.waiting):  # the batch was all that waited
+            lane.waiting, lane.size = {}, 0
+        else:
+            for envelope, _ in settled:
+                del lane.waiting[envelope.id]
+                lane.size -= envelope.size
         if len(settled) < len(lane.batch):
             self._try_anew(lane)
         lane.batch, lane.away = (), False
@@ -166,7 +167,7 @@ class Outbox:
         """Take out all that waits or is on its way: the recipient is gone."""
         lane = self._lanes[recipient]
         dropped = tuple(lane.waiting.values())
-        lane.waiting, lane.batch, lane.away = {}, (), False
+        lane.waiting, lane.size, lane.batch, lane.away = {}, 0, (), False
         self.waiting -= len(dropped)
         return dropped
 
@@ -175,9 +176,11 @@ class Outbox:
         lane = self._lanes[recipient]
         if any(envelope.id == message for envelope in lane.batch):
             return False
-        withdrawn = lane.waiting.pop(message, None) is not None
-        self.waiting -= withdrawn
-        return withdrawn
+        if (withdrawn := lane.waiting.pop(message, None)) is None:
+            return False
+        lane.size -= withdrawn.size
+        self.waiting -= 1
+        return True
 
     def _new_id(self, message: MessageId) -> MessageId:
         """The given id, if no message has it yet."""
@@ -192,8 +195,11 @@ class Outbox:
             lane.waiting[id_] = envelope._replace(attempt=lane.attempt)
 
 
-def beginning(waiting: Iterable[Envelope]) -> tuple[Envelope, ...]:
+def beginning(lane: Lane) -> tuple[Envelope, ...]:
     """As much as one batch holds, one message at least."""
+    waiting = lane.waiting.values()
+    if len(waiting) <= BATCH_MESSAGES and lane.size <= BATCH_BYTES:
+        return tuple(waiting)
     batch: list[Envelope] = []
     room = BATCH_BYTES
     for envelope in islice(waiting, BATCH_MESSAGES):
