@@ -1,6 +1,11 @@
 """The sending end of a channel."""
 
+from itertools import cycle, islice
+from typing import Any
+
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from amrita_fleet.protocols.errors import DecodeError
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId
@@ -210,3 +215,43 @@ def test_a_message_that_met_a_full_mailbox_can_be_withdrawn(outbox: Outbox) -> N
     outbox.answered(BOB, (Refusal.FULL,))
     assert outbox.withdraw(BOB, message.id)
     assert outbox.next_batch(BOB) == ()
+
+
+MOVES = st.one_of(
+    st.tuples(st.just("put"), st.integers(0, BODY_LIMIT)),
+    st.tuples(
+        st.just("send"), st.lists(st.sampled_from([None, Refusal.UNKNOWN, Refusal.FULL]), min_size=1, max_size=4)
+    ),
+    st.tuples(st.just("withdraw"), st.integers(0, 20)),
+    st.tuples(st.just("drop"), st.none()),
+)
+
+
+@example([("put", BODY_LIMIT)] * 3 + [("send", [Refusal.FULL])] + [("put", BODY_LIMIT)] * 4 + [("send", [None])])
+@example([("put", BODY_LIMIT)] * 6 + [("withdraw", 5), ("withdraw", 4), ("put", 0), ("send", [None])])
+@given(st.lists(MOVES, max_size=30))
+def test_a_batch_is_as_large_as_it_may_be_whatever_happened_before(moves: list[tuple[str, Any]]) -> None:
+    outbox, waiting = Outbox(ANA, Incarnation(3)), list[Envelope]()
+    for move, given_ in [*moves, ("send", [None])]:
+        match move:
+            case "put":
+                waiting += put(outbox, "x" * given_)
+            case "withdraw":
+                if given_ < len(waiting) and outbox.withdraw(BOB, waiting[given_].id):
+                    del waiting[given_]
+            case "drop":
+                assert [each.id for each in outbox.drop(BOB)] == [each.id for each in waiting]
+                waiting = []
+            case _:
+                batch = outbox.next_batch(BOB)
+                sizes = [envelope.size for envelope in waiting]
+                most = max((n for n in range(len(sizes) + 1) if n <= 1 or sum(sizes[:n]) <= BATCH_BYTES), default=0)
+                assert [each.id for each in batch] == [each.id for each in waiting[: min(most, BATCH_MESSAGES)]]
+                if batch:
+                    verdicts = tuple(islice(cycle(given_), len(batch)))
+                    done = {
+                        each.id for each, verdict in zip(batch, verdicts, strict=True) if verdict is not Refusal.FULL
+                    }
+                    outbox.answered(BOB, verdicts)
+                    waiting = [each for each in waiting if each.id not in done]
+        assert outbox.waiting == len(waiting)
