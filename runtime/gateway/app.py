@@ -25,6 +25,7 @@ from .shapes import (
     Killed,
     Limited,
     LimitGiven,
+    MailboxShown,
     MessageGiven,
     NoticesShown,
     Paused,
@@ -32,6 +33,7 @@ from .shapes import (
     ReasonGiven,
     ReceiptShown,
     StoppedShown,
+    TranscriptShown,
     account_shown,
     fleet_shown,
     plain,
@@ -50,6 +52,9 @@ PAGE = 1000
 
 DIGITS = 18
 """Of the number of a notice, at most."""
+
+FOLLOWED = 16
+"""Agents that one stream follows, at most."""
 
 EVENT_HEADERS = {"x-accel-buffering": "no"}
 """Asks proxies to pass on what comes."""
@@ -84,6 +89,9 @@ def build_app(source: FleetSource, feed: Feed, clock: Clock) -> FastAPI:
     return app
 
 
+Follow = Annotated[
+    tuple[str, ...], Query(max_length=FOLLOWED, description="Agents whose models' words come as they are said.")
+]
 After = Annotated[int, Query(description="The number of the last notice that is known; below 0: from the end.")]
 
 
@@ -104,6 +112,8 @@ class Sights:
         router.get("/api/fleet", response_model=FleetShown)(self.fleet)
         router.get("/api/agents", response_model=AgentsShown)(self.agents)
         router.get("/api/agents/{name}", response_model=AgentStatus)(self.agent)
+        router.get("/api/agents/{name}/transcript", response_model=TranscriptShown)(self.transcript)
+        router.get("/api/agents/{name}/mailbox", response_model=MailboxShown)(self.mailbox)
         router.get("/api/accounts", response_model=AccountsShown)(self.accounts)
         router.get("/api/notices", response_model=NoticesShown)(self.notices)
         router.get("/api/events", response_class=EventStream)(self.events)
@@ -132,6 +142,17 @@ class Sights:
             raise AgentUnknown(name=name, near=tuple(near))
         return answer(plain(row))
 
+    async def transcript(self, name: str) -> Response:
+        """What was said to an agent's model and by it, the newest of it; the agent itself is asked, and goes on."""
+        seen = await self._source.look(name)
+        turns = [plain(each) for each in seen.transcript]
+        return answer({"agent": name, "step": seen.step, "earlier": seen.earlier, "transcript": turns})
+
+    async def mailbox(self, name: str) -> Response:
+        """The messages that wait for an agent, the oldest of them; the agent itself is asked, and goes on."""
+        seen = await self._source.look(name)
+        return answer({"agent": name, "waiting": seen.waiting, "mailbox": [plain(each) for each in seen.mailbox]})
+
     async def accounts(self) -> Response:
         """What was spent, against which limits."""
         view = await self._feed.look()
@@ -150,13 +171,16 @@ class Sights:
         })  # fmt: skip
 
     async def events(
-        self, after: After = 0, last_event_id: Annotated[str, Header(description="Counts before `after`.")] = ""
+        self,
+        after: After = 0,
+        follow: Follow = (),
+        last_event_id: Annotated[str, Header(description="Counts before `after`.")] = "",
     ) -> Response:
-        """Server-sent events: `notice`, `rows`, `fleet`, `gap` and, at the end, `over`."""
+        """Server-sent events: `notice`, `rows`, `fleet`, `gap`, `delta` of who is followed, and, at the end, `over`."""
         begin = after if not last_event_id else number_of(last_event_id)
         if self._feed.watchers >= MOST_WATCHERS:
             raise TooManyWatchers(most=MOST_WATCHERS)
-        return EventStream(stream(self._feed, self._encoder, begin, self._clock), headers=EVENT_HEADERS)
+        return EventStream(stream(self._feed, self._encoder, begin, self._clock, follow), headers=EVENT_HEADERS)
 
     async def approvals(self) -> Response:
         """The calls that wait for a person."""

@@ -11,6 +11,7 @@ from ..errors import ChannelClosed, FleetClosed
 from ..journal_errors import FleetTaken
 from ..ports import Clock
 from ..standing_work import StandingWork
+from .ears import Ears
 from .source import FleetSource
 from .view import View
 
@@ -45,6 +46,7 @@ class Feed:
 
     Attributes:
         view: What was read.
+        ears: What the models of agents say that somebody follows.
         news: Set, and replaced by a fresh one, whenever something changes.
         over: Why there is nothing more to come; empty: there is.
     """
@@ -52,6 +54,7 @@ class Feed:
     def __init__(self, source: FleetSource, clock: Clock) -> None:
         """Nothing is read before `open`."""
         self.view = View(source.name)
+        self.ears = Ears(source, clock)
         self.news = asyncio.Event()
         self.over = ""
         self._source = source
@@ -79,6 +82,7 @@ class Feed:
     async def aclose(self) -> None:
         """Read no more, and have whoever watches told so. Safe to call twice."""
         self._end("the gateway is closed")
+        await self.ears.aclose()
         for work in self._work:
             await work.aclose()
         if self._reading is not None:
