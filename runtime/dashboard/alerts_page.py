@@ -54,5 +54,5 @@ def approval_card(seat: Seat, approval: str) -> ui.element:
         ui.label(str(notice.data.get("arguments", ""))).classes("af-text").style("font-family: monospace")
         ui.label(str(notice.data.get("reason", ""))).classes("af-soft")
         with ui.element("div").classes("af-levers").style("margin-top: 8px"):
-            answer_lever(seat, approval)
+            answer_lever(seat, approval, f"{notice.agent}'s call of {notice.data.get('tool', '')}")
     return card

@@ -1,13 +1,14 @@
 """What the page of budgets shows: a bar for each account, and how the fleet's spending rose. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..supervision.account import Account
+from ...protocols.ids import AgentId
+from ..supervision.account import Account, Level
 from .chronicle import Spent
 from .fleet_model import amount_shown
 
-__all__ = ("account_rows", "burn_down", "spending")
+__all__ = ("account_rows", "burn_down", "joined", "members", "spending")
 
 
 def account_rows(accounts: Iterable[Account]) -> list[dict[str, Any]]:
@@ -36,6 +37,28 @@ def account_row(account: Account) -> dict[str, Any]:
 def part(count: int, most: int | None) -> float | None:
     """A count in per cent of the most."""
     return None if not most else round(min(100.0, 100 * count / most), 1)
+
+
+def members(account: Account, accounts: Iterable[Account]) -> tuple[AgentId, ...]:
+    """The agents that spend from an account, itself if it is one's."""
+    depth = len(account.path)
+    below = (each for each in accounts if each.path[:depth] == account.path and each.level is Level.AGENT)
+    return tuple(AgentId(each.name) for each in below)
+
+
+def joined(agents: Iterable[AgentId], spent_by: Mapping[AgentId, Sequence[Spent]]) -> list[Spent]:
+    """How the spending of several agents rose together."""
+    rises: list[tuple[float, int]] = []
+    for agent in agents:
+        before = 0
+        for point in spent_by.get(agent, ()):
+            rises.append((point.at, point.tokens - before))
+            before = point.tokens
+    whole, points = 0, list[Spent]()
+    for at, tokens in sorted(rises):
+        whole += tokens
+        points.append(Spent(at, whole))
+    return points
 
 
 def spending(points: Sequence[Spent], now: int) -> list[tuple[float, int]]:

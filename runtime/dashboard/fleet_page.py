@@ -114,5 +114,5 @@ def stop_all(seat: Seat) -> None:
         await pull(seat, seat.source.stop((), f"stopped {BY_PAGE}"), "The fleet is stopped.")
 
     question = f"Stop all agents of {seat.view.fleet}, for good? What they have not finished stays undone."
-    dialog = ask_first(question, "Stop all", act)
-    ui.button("Stop all", icon="stop", on_click=dialog.open).props("outline dense color=negative")
+    ask = ask_first(question, "Stop all", act, colour="negative")
+    ui.button("Stop all", icon="stop", on_click=ask).props("outline dense color=negative")

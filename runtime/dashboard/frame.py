@@ -41,12 +41,14 @@ def frame(seat: Seat, here: str) -> Generator[None, None, None]:
     over = ui.label().classes("af-over").props("role=alert")
     over.set_visibility(False)
 
-    def tell_end() -> None:
-        if seat.feed.over and not over.visible:
-            over.set_text(f"This shows the fleet as it was last: {seat.feed.over}")
-            over.set_visibility(True)
+    def tell() -> None:
+        ended, trouble = seat.feed.over, seat.feed.trouble
+        over.set_text(
+            f"This shows the fleet as it was last: {ended}" if ended else f"The fleet does not answer now: {trouble}"
+        )
+        over.set_visibility(bool(ended or trouble))
 
-    kept_fresh(seat, tell_end)
+    kept_fresh(seat, tell)
     with ui.element("div").classes("af-body"):
         yield
     watch(seat)
@@ -94,7 +96,7 @@ def kept_fresh(seat: Seat, show: Callable[[], object]) -> None:
     def look() -> None:
         nonlocal seen
         seat.catch_up()
-        now = (seat.view.version, seat.chronicle.last, seat.feed.over)
+        now = (seat.view.version, seat.chronicle.last, seat.feed.over, seat.feed.trouble)
         if now != seen:
             seen = now
             show()

@@ -51,7 +51,28 @@ body.body--dark { --q-primary: #3b82f6 !important; --q-negative: #ef4444 !import
 .af-receipt { font-weight: 600; white-space: nowrap; }
 .af-line { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .q-btn { text-transform: none; }
-a:focus-visible, button:focus-visible { outline: 2px solid var(--blue) !important; outline-offset: 2px; }
+.af-tabs { display: flex; gap: 4px; border-bottom: 1px solid var(--line); width: 100%; margin-bottom: 12px; }
+.af-tabs .q-btn { color: var(--soft) !important; border-bottom: 2px solid transparent; border-radius: 0; }
+.af-tabs .q-btn.af-here { color: var(--blue) !important; border-color: var(--blue); }
+.af-scroll { display: flex; flex-direction: column-reverse; overflow-y: auto; max-height: 75vh; width: 100%; }
+.af-turn { border-left: 3px solid var(--line); padding: 2px 0 2px 12px; width: 100%; }
+.af-turn.af-assistant { border-color: var(--blue); } .af-turn.af-user { border-color: var(--wait); }
+.af-turn.af-tool { border-color: var(--calm); }
+.af-live { animation: af-live 1.6s ease-in-out infinite alternate; }
+@keyframes af-live { from { border-color: var(--blue); } to { border-color: transparent; } }
+@media (prefers-reduced-motion: reduce) { .af-live { animation: none; } }
+.af-fold { width: 100%; } .af-fold > summary { cursor: pointer; color: var(--soft); font-size: .85rem; }
+.af-fold > summary > div { display: inline; }
+.af-call { font-weight: 600; margin-top: 4px; }
+.af-code { font-family: ui-monospace, monospace; font-size: .85rem; background: var(--back); border-radius: 6px;
+  padding: 6px 8px; }
+.nicegui-error-popup { margin: 16px; padding: 14px 20px 14px 48px; border: 1px solid var(--bad);
+  border-radius: 10px; background: var(--card) !important; color: var(--ink); max-width: calc(100vw - 32px); }
+.nicegui-error-popup > span:first-child { color: var(--bad); }
+.af-choice { width: 200px; flex: none; }
+.af-ask { max-width: 460px; }
+a:focus-visible, button:focus-visible, summary:focus-visible, .af-scroll:focus-visible {
+  outline: 2px solid var(--blue) !important; outline-offset: 2px; }
 @media (max-width: 600px) { .af-head { padding: 10px 12px 0; } .af-body { padding: 12px; }
   .af-nav a { padding: 8px 9px; } }
 """

@@ -57,6 +57,7 @@ class Feed:
         self.ears = Ears(source, clock)
         self.news = asyncio.Event()
         self.over = ""
+        self._troubles: dict[object, str] = {}
         self._source = source
         self._clock = clock
         self._watchers = 0
@@ -88,6 +89,11 @@ class Feed:
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
+
+    @property
+    def trouble(self) -> str:
+        """Why the fleet does not answer now; empty: it does."""
+        return next(filter(None, self._troubles.values()), "")
 
     @property
     def watchers(self) -> int:
@@ -159,7 +165,15 @@ class Feed:
                 self._end(str(error))
             except FleetError as error:
                 log.info("the gateway asks again: %s", error)
+                self._tell_trouble(once, str(error))
                 await self._clock.sleep(RETRY)
+            else:
+                self._tell_trouble(once, "")
+
+    def _tell_trouble(self, once: object, reason: str) -> None:
+        if reason != self._troubles.get(once, ""):
+            self._troubles[once] = reason
+            self._wake()
 
     def _end(self, reason: str) -> None:
         self.over = self.over or reason

@@ -75,6 +75,9 @@ class Window:
     async def press(self, button: str) -> None:
         await self.page.get_by_role("button", name=button, exact=True).click()
 
+    async def confirm(self, button: str) -> None:
+        await self.page.get_by_role("dialog").get_by_role("button", name=button, exact=True).click()
+
     async def write(self, label: str, text: str) -> None:
         await self.page.get_by_label(label).fill(text)
 
@@ -124,14 +127,16 @@ async def test_an_agent_is_paused_goes_on_and_is_stopped_once_that_is_confirmed(
         async with window(fleet) as at:
             await at.open("/agent/ana")
             await at.press("Pause")
+            await at.confirm("Pause")
             await expect(at.page.get_by_text("ana pauses at its next boundary.")).to_be_visible()
             run = await ana.start("How is it?")
             await at.state("paused")
             await at.press("Resume")
+            await at.confirm("Resume")
             assert (await run.outcome()).text == "Good."
             await at.state(re.compile("idle|done"))
             await at.press("Stop")
-            await at.page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+            await at.confirm("Stop")
             await at.state("stopped")
             await at.sees("by a person, at the dashboard")
 
@@ -156,6 +161,7 @@ async def test_a_call_that_waits_is_allowed_on_the_page(make_fleet: MakeFleet) -
             await at.open("/alerts")
             await at.sees('{"path":"old.txt"}')
             await at.press("Allow")
+            await at.confirm("Allow")
             assert (await run.outcome()).text == "Gone."
             await at.sees("No call waits for you.")
 
@@ -170,6 +176,7 @@ async def test_a_limit_that_is_raised_on_the_page_lets_an_agent_go_on(make_fleet
             await at.sees("This call needs at least")
             await at.write("Token limit of fred", "50000")
             await at.page.get_by_role("button", name="Set limit").last.click()
+            await at.confirm("Set")
             assert (await run.outcome()).text == "Done."
             await at.sees("No agent waits for a higher limit.")
 
