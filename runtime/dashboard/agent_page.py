@@ -93,6 +93,7 @@ def timeline(seat: Seat, name: str) -> None:
         COLUMNS,
         timeline_rows(seat.chronicle.told(name)),
         "Nothing has happened yet.",
+        wide=("at",),
         options={"rowClassRules": {"af-first": "data.first"}},
     )
     grid.height("max(360px, calc(100vh - 460px))")

@@ -45,7 +45,9 @@ def budgets_page(seat: Seat) -> None:
         askers(seat)
         ui.label("Accounts").classes("af-title")
         rows = account_rows(seat.view.accounts)
-        grid = LiveGrid(COLUMNS, rows, "Nothing was spent yet.").height("max(320px, 45vh)")
+        grid = LiveGrid(COLUMNS, rows, "Nothing was spent yet.", wide=("level", "reserved", "calls")).height(
+            "max(320px, 45vh)"
+        )
     kept_fresh(seat, lambda: grid.show(account_rows(seat.view.accounts)))
 
 

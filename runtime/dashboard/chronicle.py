@@ -99,8 +99,9 @@ class Chronicle:
 
 
 def rise(points: list[Spent], at: float, tokens: int, kept: int) -> None:
-    """Add a point, so many tokens above the last one."""
-    points.append(Spent(at, tokens + (points[-1].tokens if points else 0)))
+    """Add a point, so many tokens above the last one; clocks and reports of agents differ, so `at` may be before it."""
+    before = points[-1] if points else Spent(at, 0)
+    points.append(Spent(max(at, before.at), before.tokens + tokens))
     if len(points) > 2 * kept:
         del points[1:-1:2]
 

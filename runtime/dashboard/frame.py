@@ -26,7 +26,7 @@ def frame(seat: Seat, here: str) -> Generator[None, None, None]:
     """The frame of the page at a path; what is made meanwhile stands in it."""
     ui.add_css(CSS)
     ui.page_title(f"{VIEWS.get(here, here.rpartition('/')[2])} - {seat.view.fleet}")
-    ui.colors(primary="#2563eb")
+    ui.colors(primary="#2563eb", positive="#15803d", negative="#b91c1c", warning="#b45309")
     with ui.element("header").classes("af-head"):
         with ui.row(wrap=False).classes("w-full items-center gap-3"):
             ui.label("Amrita Fleet").classes("af-brand").style("white-space: nowrap")

@@ -1,5 +1,6 @@
 """A table that is told of changed rows only, so that it stays quick, sorted and in place with a thousand of them."""
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -22,6 +23,9 @@ BIG = "p => p.value == null ? '' : p.value.toLocaleString('en-US')"
 OPEN = "location.href = '/agent/' + encodeURIComponent(e.data.{field})"
 
 
+SIZED = "e => e.api.setColumnsVisible({fields}, e.clientWidth >= 560)"
+
+
 class LiveGrid:
     """Rows are plain data, and the field `id` tells them apart."""
 
@@ -32,6 +36,7 @@ class LiveGrid:
         empty: str,
         *,
         opens: str = "",
+        wide: tuple[str, ...] = (),
         options: dict[str, Any] | None = None,
     ) -> None:
         """Make it with its first rows.
@@ -41,6 +46,7 @@ class LiveGrid:
             rows: The first rows.
             empty: What is said where there are none.
             opens: The field that names an agent, whose page opens with a click or Enter; empty: none does.
+            wide: Fields that are shown only where there is room for them.
             options: More of AG Grid's options.
         """
         self._rows = {row["id"]: row for row in rows}
@@ -65,6 +71,7 @@ class LiveGrid:
                 "rowHeight": 36,
                 "headerHeight": 40,
                 "suppressDragLeaveHidesColumns": True,
+                ":onGridSizeChanged": SIZED.replace("{fields}", json.dumps(wide)),
                 **(keys if opens else {}),
                 **(options or {}),
             },

@@ -15,7 +15,7 @@ COLUMNS: list[dict[str, Any]] = [
     {"headerName": "From", "field": "sender", "width": 140},
     {"headerName": "Kind", "field": "kind", "width": 110},
     {"headerName": "Written", "field": "at", "width": 120, ":valueFormatter": TIME, "filter": False},
-    {"headerName": "Text", "field": "text", "flex": 1, "minWidth": 280, "wrapText": True, "autoHeight": True},
+    {"headerName": "Text", "field": "text", "flex": 1, "minWidth": 200, "wrapText": True, "autoHeight": True},
     {"headerName": "Id", "field": "id", "width": 190},
 ]
 
@@ -28,7 +28,7 @@ class MailboxPane:
         self._seat = seat
         self._name = name
         self._told = ui.label(f"Asking {name} ...").classes("af-soft").props("role=status")
-        self._grid = LiveGrid(COLUMNS, (), "No message waits.").height("max(300px, 50vh)")
+        self._grid = LiveGrid(COLUMNS, (), "No message waits.", wide=("kind", "at")).height("max(300px, 50vh)")
 
     def show(self, seen: Insight) -> None:
         """Show how it is now."""

@@ -69,7 +69,7 @@ def drawing() -> dict[str, Any]:
                 "edgeSymbol": ["none", "arrow"],
                 "edgeSymbolSize": 7,
                 "lineStyle": {"color": "#7c8798", "opacity": 0.6, "curveness": 0.12},
-                "force": {"repulsion": 160, "edgeLength": 80, "gravity": 0.25},
+                "force": {"repulsion": 420, "edgeLength": [60, 150], "gravity": 0.12},
                 "emphasis": {"focus": "adjacency"},
                 "data": [],
                 "links": [],

@@ -85,10 +85,9 @@ class LiveReply:
         ear = self._ear
         if ear.heard == self._seen:
             return
-        begins = ear.heard.reply != self._seen.reply
         self._seen = ear.heard
-        if begins or not ear.heard.over:
-            self._card.set_visibility(not ear.heard.over or bool(ear.text))
+        if not ear.heard.over:  # of one that is over before anybody has seen it, the transcript tells
+            self._card.set_visibility(True)
         self._text.set_text(tail(ear.text))
         self._thought.set_text(tail(ear.reasoning))
         self._fold.set_visibility(bool(ear.reasoning))
