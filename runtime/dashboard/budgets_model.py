@@ -8,7 +8,7 @@ from ..supervision.account import Account, Level
 from .chronicle import Spent
 from .fleet_model import amount_shown
 
-__all__ = ("account_rows", "burn_down", "joined", "members", "spending")
+__all__ = ("DRAWN", "account_rows", "burn_down", "joined", "members", "spending")
 
 
 def account_rows(accounts: Iterable[Account]) -> list[dict[str, Any]]:
@@ -61,6 +61,18 @@ def joined(agents: Iterable[AgentId], spent_by: Mapping[AgentId, Sequence[Spent]
     return points
 
 
+DRAWN = 200
+"""Points of a curve, at most."""
+
+
+def thinned(points: Sequence[Spent]) -> Sequence[Spent]:
+    """So many points as are drawn, evenly chosen, the last one among them."""
+    if len(points) <= DRAWN:
+        return points
+    last = len(points) - 1
+    return [points[round(place * last / (DRAWN - 1))] for place in range(DRAWN)]
+
+
 def spending(points: Sequence[Spent], now: int) -> list[tuple[float, int]]:
     """How the spending rose, as Unix milliseconds and tokens.
 
@@ -69,7 +81,7 @@ def spending(points: Sequence[Spent], now: int) -> list[tuple[float, int]]:
         now: What the fleet's account says. The curve is moved so that it ends there.
     """
     missing = now - points[-1].tokens if points else 0
-    return [(1000 * each.at, max(0, each.tokens + missing)) for each in points]
+    return [(1000 * each.at, max(0, each.tokens + missing)) for each in thinned(points)]
 
 
 def burn_down(points: Sequence[Spent], now: int, limit: int | None) -> list[tuple[float, int]]:

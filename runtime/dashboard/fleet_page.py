@@ -95,7 +95,9 @@ def history(seat: Seat) -> None:
 
     def show() -> None:
         account = fleet_account(seat.view.accounts)
-        line.options["series"][0]["data"] = spending(seat.chronicle.spent, account.spent.tokens if account else 0)
+        data = spending(seat.chronicle.spent, account.spent.tokens if account else 0)
+        if line.options["series"][0]["data"] != data:
+            line.options["series"][0]["data"] = data
 
     kept_fresh(seat, show)
 

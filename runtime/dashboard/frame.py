@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
+from .live_grid import SCRIPT
 from .seat import Seat
 from .style import CSS
 
@@ -25,6 +26,7 @@ REMEMBERED = "localStorage.getItem('amrita-fleet-theme') || '0'"
 def frame(seat: Seat, here: str) -> Generator[None, None, None]:
     """The frame of the page at a path; what is made meanwhile stands in it."""
     ui.add_css(CSS)
+    ui.add_head_html(SCRIPT)
     ui.page_title(f"{VIEWS.get(here, here.rpartition('/')[2])} - {seat.view.fleet}")
     ui.colors(primary="#2563eb", positive="#15803d", negative="#b91c1c", warning="#b45309")
     with ui.element("header").classes("af-head"):

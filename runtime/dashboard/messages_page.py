@@ -21,6 +21,13 @@ COLUMNS: list[dict[str, Any]] = [
 ]  # fmt: skip
 
 
+FEW = 60
+"""Agents that find their places by themselves; more stand in a circle."""
+
+DRAWING_PACE = 3.0
+"""Seconds between two drawings of more than these."""
+
+
 def messages_page(seat: Seat) -> None:
     """Build it."""
     with frame(seat, "/messages"):
@@ -33,19 +40,28 @@ def messages_page(seat: Seat) -> None:
             with ui.element("div").classes("af-card").style("flex: 1 1 420px"):
                 grid = LiveGrid(COLUMNS, rows_of(seat), "No messages yet.").height("max(320px, calc(100vh - 215px))")
     drawn: dict[str, list[dict[str, Any]]] = {}
+    drawn_at = 0.0
+
+    def draw() -> None:
+        """Draw what is other than before. The nodes find their places anew, which takes long when they are many."""
+        nonlocal drawn, drawn_at
+        mail, agents = seat.chronicle.mail, seat.view.rows.all()
+        now = graph(agents, mail.letters, mail.stalled(agents))
+        many = len(now["nodes"]) > FEW
+        if now == drawn or (many and seat.clock.monotonic() < drawn_at + DRAWING_PACE):
+            return
+        drawn, drawn_at = now, seat.clock.monotonic()
+        series = chart.options["series"][0]
+        series["layout"] = "circular" if many else "force"
+        series["data"], series["links"] = now["nodes"], now["links"]
 
     def show() -> None:
-        nonlocal drawn
-        mail, agents = seat.chronicle.mail, seat.view.rows.all()
-        nothing.set_visibility(not mail.letters)
+        nothing.set_visibility(not seat.chronicle.mail.letters)
         grid.show(rows_of(seat))
-        now = graph(agents, mail.letters, mail.stalled(agents))
-        if now != drawn:  # each drawing lets the nodes find their places anew
-            drawn = now
-            series = chart.options["series"][0]
-            series["data"], series["links"] = now["nodes"], now["links"]
+        draw()
 
     kept_fresh(seat, show)
+    ui.timer(DRAWING_PACE, draw)  # what was not drawn because it came too soon
 
 
 def rows_of(seat: Seat) -> list[dict[str, Any]]:

@@ -11,9 +11,10 @@ from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.runtime.dashboard.agent_model import timeline_rows
 from amrita_fleet.runtime.dashboard.alerts_model import alert_rows, evidence
-from amrita_fleet.runtime.dashboard.budgets_model import account_rows, burn_down, joined, members
+from amrita_fleet.runtime.dashboard.budgets_model import DRAWN, account_rows, burn_down, joined, members, spending
 from amrita_fleet.runtime.dashboard.chronicle import ALERTS, POINTS, TOLD, Chronicle
 from amrita_fleet.runtime.dashboard.fleet_model import agent_rows, summary
+from amrita_fleet.runtime.dashboard.live_grid import patch
 from amrita_fleet.runtime.dashboard.messages_model import MOST, graph, letter_rows
 from amrita_fleet.runtime.supervision.account import Account
 
@@ -155,6 +156,23 @@ def test_a_burn_down_ends_where_the_account_is_and_never_rises(costs: list[int],
     if curve:
         assert curve[-1] == (now if limit is None else max(0, limit - now))
     assert curve == sorted(curve, reverse=limit is not None)
+
+
+def test_a_curve_has_a_bounded_number_of_points_and_ends_where_it_ends() -> None:
+    told = chronicle(*(replied(1, number) for number in range(1, 3 * DRAWN)))
+    curve = spending(told.spent, 3 * DRAWN - 1)
+    assert (len(curve), curve[-1][1]) == (DRAWN, 3 * DRAWN - 1)
+
+
+def test_reports_that_come_late_do_not_turn_the_curve_back() -> None:
+    late = Notice(NoticeType.MODEL, "replied", AgentId("bob"), "", data={"prompt": 1}, number=2, at=0.5)
+    times = [each.at for each in chronicle(replied(1, 1), late, replied(1, 3)).spent]
+    assert times == sorted(times)
+
+
+def test_of_a_row_that_changed_only_the_fields_are_sent_that_did() -> None:
+    (before,), (now,) = agent_rows([row("ana")]), agent_rows([row("ana", waiting=3)])
+    assert patch(before, now) == {"id": "ana", "waiting": 3}
 
 
 def test_what_is_kept_is_bounded() -> None:
