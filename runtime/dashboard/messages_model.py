@@ -8,10 +8,16 @@ from ...protocols.checkin import AgentStatus
 from .correspondence import Unread, Way
 from .fleet_model import tone
 
-__all__ = ("MOST", "graph", "letter_rows")
+__all__ = ("FEW", "MOST", "graph", "letter_rows")
 
 MOST = 300
 """Agents that are drawn: those with the most mail. All are in the table."""
+
+FEW = 60
+"""Agents that find their places by themselves; more stand in a circle, drawn smaller."""
+
+LARGEST = 60
+"""Pixels of an agent with much mail, among few."""
 
 FIRST = 10**9
 """More than anybody sends."""
@@ -38,8 +44,9 @@ def graph(
             busy[each] = busy.get(each, 0) + count + (FIRST if way in stalled else 0)
     chosen = sorted(busy, key=lambda name: (-busy[name], name))[:MOST]
     drawn = set(chosen)
+    largest = LARGEST if len(chosen) <= FEW else LARGEST / 4
     return {
-        "nodes": [node(name, known.get(name)) for name in chosen],
+        "nodes": [node(name, known.get(name), largest) for name in chosen],
         "links": [
             {"source": way[0], "target": way[1], "value": count, "lineStyle": line(count, stalled=way in stalled)}
             for way, count in sorted(ways.items())
@@ -54,15 +61,21 @@ def line(count: int, *, stalled: bool) -> dict[str, Any]:
     return {**style, "width": max(2.5, style["width"]), "color": COLOURS["bad"], "type": "dashed"} if stalled else style
 
 
-def node(name: str, row: AgentStatus | None) -> dict[str, Any]:
+def node(name: str, row: AgentStatus | None, largest: float) -> dict[str, Any]:
     """One agent, or somebody who is none: the user."""
     if row is None:
-        return {"id": name, "name": name, "symbol": "roundRect", "symbolSize": 16, "itemStyle": {"color": "#0d9488"}}
+        return {
+            "id": name,
+            "name": name,
+            "symbol": "roundRect",
+            "symbolSize": 16 * largest / LARGEST,
+            "itemStyle": {"color": "#0d9488"},
+        }
     return {
         "id": name,
         "name": name,
         "value": row.waiting,
-        "symbolSize": min(60, 16 + 3 * row.waiting),
+        "symbolSize": min(LARGEST, 16 + 3 * row.waiting) * largest / LARGEST,
         "itemStyle": {"color": COLOURS[tone(row.phase)]},
     }
 

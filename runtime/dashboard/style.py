@@ -77,6 +77,8 @@ body.body--dark .q-btn.text-white .q-btn__content, body.body--dark .q-notificati
 .nicegui-error-popup { margin: 16px; padding: 14px 20px 14px 48px; border: 1px solid var(--bad);
   border-radius: 10px; background: var(--card) !important; color: var(--ink); max-width: calc(100vw - 32px); }
 .nicegui-error-popup > span:first-child { color: var(--bad); }
+.q-notification__actions .q-btn__content { color: #fff; }
+body.body--dark .q-notification__actions .q-btn__content { color: #0b1220; }
 .af-choice { width: 200px; flex: none; }
 .af-ask { max-width: 460px; background: var(--card) !important; color: var(--ink); }
 a:focus-visible, button:focus-visible, summary:focus-visible, .af-scroll:focus-visible {

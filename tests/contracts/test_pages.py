@@ -206,7 +206,7 @@ async def test_every_page_is_readable_in_both_colours_and_both_widths_and_says_w
     }
     async with make_fleet(limit=100_000) as fleet, window(fleet) as at:
         for theme in ("light", "dark"):
-            await at.page.emulate_media(color_scheme=theme)  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+            await at.page.emulate_media(color_scheme=theme)
             for width in (1280, 400):
                 await at.page.set_viewport_size({"width": width, "height": 800})
                 for path, words in {**empty, "/agent/nobody": "There is no agent 'nobody'"}.items():
