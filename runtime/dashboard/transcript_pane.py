@@ -24,8 +24,7 @@ class TranscriptPane:
     def __init__(self, seat: Seat, name: str) -> None:
         """Show that it is asked for."""
         self._name = name
-        self._said: tuple[Said, ...] = ()
-        self._earlier = 0
+        self._shown: Insight | None = None
         self._told = ui.label(f"Asking {name} ...").classes("af-soft").props("role=status")
         self._scroll = ui.element("div").classes("af-scroll af-card").props('tabindex=0 aria-label="Transcript"')
         with self._scroll, ui.column().classes("w-full gap-3"):
@@ -35,16 +34,16 @@ class TranscriptPane:
 
     def show(self, seen: Insight) -> None:
         """Show how it is now; of one that only went on, only the new part is made."""
-        if seen.transcript == self._said and seen.earlier == self._earlier:
+        before, self._shown = self._shown, seen
+        if before is not None and (seen.transcript, seen.earlier) == (before.transcript, before.earlier):
             return
-        known = self._said
-        goes_on = seen.earlier == self._earlier and seen.transcript[: len(known)] == known
+        known = () if before is None else before.transcript
+        goes_on = before is not None and seen.earlier == before.earlier and seen.transcript[: len(known)] == known
         if not goes_on:
             self._turns.clear()
         with self._turns:
             for said in seen.transcript[len(known) if goes_on else 0 :]:
                 turn(self._name, said)
-        self._said, self._earlier = seen.transcript, seen.earlier
         self._live.settled()
         more = f"{seen.earlier:,} older messages are not shown." if seen.earlier else ""
         self._tell(more if seen.transcript else "Nothing has been said yet.")
@@ -52,6 +51,7 @@ class TranscriptPane:
 
     def fail(self, reason: str) -> None:
         """Say why there is nothing to show, or nothing newer."""
+        self._shown = None
         self._tell(reason)
 
     def _tell(self, text: str) -> None:

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from amrita_fleet import Fleet
+from amrita_fleet.runtime.gateway.serving import Dashboard
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
@@ -88,7 +89,13 @@ class Window:
 @asynccontextmanager
 async def window(fleet: Fleet) -> AsyncGenerator[Window]:
     """A browser at the fleet's pages; nothing may go wrong in it."""
-    dashboard = await fleet.serve_dashboard()
+    async with window_at(await fleet.serve_dashboard()) as made:
+        yield made
+
+
+@asynccontextmanager
+async def window_at(dashboard: Dashboard) -> AsyncGenerator[Window]:
+    """The same at a dashboard."""
     async with async_playwright() as playwright:
         browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
         context = await browser.new_context()
