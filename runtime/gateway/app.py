@@ -41,6 +41,7 @@ from .shapes import (
     stopped_shown,
 )
 from .source import FleetSource
+from .view import View
 
 __all__ = ("build_app",)
 
@@ -136,11 +137,7 @@ class Sights:
 
     async def agent(self, name: str) -> Response:
         """One agent's row."""
-        view = await self._feed.look()
-        if (row := view.rows.find(name)) is None:
-            near = get_close_matches(name, [each.agent for each in view.rows.all()])
-            raise AgentUnknown(name=name, near=tuple(near))
-        return answer(plain(row))
+        return answer(plain(row_of(await self._feed.look(), name)))
 
     async def transcript(self, name: str) -> Response:
         """What was said to an agent's model and by it, the newest of it; the agent itself is asked, and goes on."""
@@ -178,6 +175,10 @@ class Sights:
     ) -> Response:
         """Server-sent events: `notice`, `rows`, `fleet`, `gap`, `delta` of who is followed, and, at the end, `over`."""
         begin = after if not last_event_id else number_of(last_event_id)
+        if follow:
+            view = await self._feed.look()
+            for name in follow:
+                row_of(view, name)
         if self._feed.watchers >= MOST_WATCHERS:
             raise TooManyWatchers(most=MOST_WATCHERS)
         return EventStream(stream(self._feed, self._encoder, begin, self._clock, follow), headers=EVENT_HEADERS)
@@ -284,6 +285,18 @@ def answer(body: Mapping[str, Any]) -> JSONResponse:
 def reason_of(given: ReasonGiven | None, what: str) -> str:
     """Why something is done, where somebody said it."""
     return (given.reason if given else "") or f"{what} {BY_API}"
+
+
+def row_of(view: View, name: str) -> AgentStatus:
+    """One agent's row.
+
+    Raises:
+        AgentUnknown: There is no such agent, with near names.
+    """
+    if (row := view.rows.find(name)) is None:
+        near = get_close_matches(name, [each.agent for each in view.rows.all()])
+        raise AgentUnknown(name=name, near=tuple(near))
+    return row
 
 
 def number_of(event: str) -> int:

@@ -19,7 +19,7 @@ PATIENCE = 20.0
 """Seconds that a question waits for something to be said."""
 
 RETRY = 1.0
-"""Seconds until an agent that did not answer is asked again."""
+"""Seconds until an agent that did not answer is asked again; each further time twice as many, up to `PATIENCE`."""
 
 
 class Ear:
@@ -102,12 +102,15 @@ class Ears:
             ending.add_done_callback(self._ending.discard)
 
     async def _listen(self, agent: str, ear: Ear) -> None:
+        pause = RETRY
         while True:
             try:
                 spoken = await self._source.listen(agent, ear.heard, PATIENCE)
             except FleetError:  # it is dead or away, and may come back; that it is, its row says
-                await self._clock.sleep(RETRY)
+                await self._clock.sleep(pause)
+                pause = min(2 * pause, PATIENCE)
                 continue
+            pause = RETRY
             if ear.take(spoken):
                 told, self.news = self.news, asyncio.Event()
                 told.set()

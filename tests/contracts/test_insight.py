@@ -50,6 +50,7 @@ async def test_a_transcript_has_all_that_was_said_and_a_mailbox_what_waits(make_
             box = (await client.get("/api/agents/ana/mailbox")).json()
             assert [(each["sender"], each["body"]) for each in box["mailbox"]] == [("user", "And the pears?")]
             assert (await client.get("/api/agents/anna/transcript")).status_code == httpx.codes.NOT_FOUND
+            assert (await client.get("/api/events?follow=anna")).status_code == httpx.codes.NOT_FOUND
 
 
 async def test_what_a_model_says_comes_beside_the_notices_while_it_says_it(make_fleet: MakeFleet) -> None:

@@ -3,7 +3,9 @@
 import re
 from collections.abc import AsyncGenerator
 from contextlib import asynccontextmanager
+from itertools import product
 from pathlib import Path
+from typing import Literal
 
 import pytest
 
@@ -41,6 +43,10 @@ LOW_CONTRAST = r"""() => {
 """The visible texts whose contrast is below 4.5, with it (WCAG 2.2, 1.4.3)."""
 
 
+SETTLED = "() => document.getAnimations().every(each => each.playState !== 'running' || !each.transitionProperty)"
+"""Whether all colours are what they become."""
+
+
 class Window:
     """One page of a browser that has come by the link, and what went wrong in it."""
 
@@ -72,6 +78,18 @@ class Window:
 
     async def state(self, state: str | re.Pattern[str]) -> None:
         await expect(self.page.locator(".af-state")).to_have_text(state, timeout=PATIENCE_MS)
+
+    async def readable(self) -> None:
+        """See that no text is faint and nothing is wider than the page, in both colours, on a desk and in a hand."""
+        colours: tuple[Literal["light", "dark"], ...] = ("light", "dark")
+        for theme, width in product(colours, (1280, 400)):
+            await self.page.emulate_media(color_scheme=theme)
+            await self.page.set_viewport_size({"width": width, "height": 800})
+            await expect(self.page.locator(f"body.body--{theme}")).to_be_attached()
+            await self.page.wait_for_function(f"({SETTLED})()")
+            assert await self.page.evaluate(LOW_CONTRAST) == {}
+            assert await self.page.evaluate("document.scrollingElement.scrollWidth <= innerWidth")
+        await self.page.set_viewport_size({"width": 1280, "height": 800})
 
     async def press(self, button: str) -> None:
         await self.page.get_by_role("button", name=button, exact=True).click()
