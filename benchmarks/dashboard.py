@@ -144,6 +144,8 @@ async def measure(turns: int) -> tuple[dict[str, list[dict[str, float]]], int]:
 def main() -> None:
     """Print the table, and the ratio."""
     args = arguments(__doc__)
+    if not CHROMIUM.exists():
+        sys.exit(f"There is no {CHROMIUM}, in which the pages are measured.")
     found, whole = asyncio.run(measure(1 if args.quick else 3))
     kinds = ("first_row", "long_tasks", "longest", "frame_95", "bytes", "cpu")
     scales = (1e3, 100, 1, 1, 1e-3, 100)
