@@ -26,6 +26,7 @@ from .approvals import ApprovalHolder
 from .channel import CONTROL
 from .control import Controlled
 from .description import unpacked
+from .insight import LookedInto
 from .reach import Watched
 from .reborn import end_for_good
 from .replaced import RETRY_PAUSE
@@ -39,7 +40,7 @@ __all__ = ("AgentActor",)
 log = logging.getLogger(__name__)
 
 
-class AgentActor(ApprovalHolder, WaitHolder, Controlled, Watched, Unopened):
+class AgentActor(ApprovalHolder, WaitHolder, Controlled, LookedInto, Watched, Unopened):
     """One agent in its own process. `Outcome` and `AgentStatus` travel as the codec's bytes.
 
     1. Made with what it is; nothing of it runs, so that making it cannot fail half way.

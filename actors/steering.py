@@ -19,6 +19,7 @@ from ..runtime.budgets import BudgetPort
 from ..runtime.control import Controls, Kill
 from ..runtime.draining import Drain
 from ..runtime.errors import ChannelClosed, FleetClosed, PeerUnreachable
+from ..runtime.insight import Sights
 from ..runtime.supervision.account import Account
 from ..runtime.suspension import Stand
 from ..runtime.system import STOP_PATIENCE, Stopped
@@ -28,6 +29,7 @@ from .approvals import RayApprovals
 from .budgets import RayBudgets
 from .channel import RayPost, namespace
 from .control import RayControl
+from .insight import RaySight
 from .killing import end_process
 from .link import AgentsDesk, RayLink
 from .replaced import RETRY_PAUSE, Replaced
@@ -54,6 +56,7 @@ class Steering:
         post: The way to the mailboxes; there once the system is open.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        insight: Gives the way to look into a live agent; there once the system is open.
         kill: Ends an agent's process; there once the system is open.
         drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
         budgets: The way to the limits; there once the system is open.
@@ -64,6 +67,7 @@ class Steering:
     post: RayPost
     approvals: ApprovalPort
     control: Controls
+    insight: Sights
     kill: Kill
     drain: Drain
     _way: Replaced[type[SupervisorActor]] | None = None
@@ -76,6 +80,7 @@ class Steering:
         self.approvals = RayApprovals(self.post, self._living)
         self.budgets = RayBudgets(self._ask_supervisor, partial(self._tell_pause, reason=None))
         self.control = partial(RayControl, self.post)
+        self.insight = partial(RaySight, self.post)
         self.kill = self._kill
 
     def _let_go(self) -> None:

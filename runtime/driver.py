@@ -329,7 +329,8 @@ class Driver:
         caller = self._ports.caller
         self._enter(effect.op)
         try:
-            reply = await caller.call(effect.grant, self._ports.clock, self._ports.watch)
+            with self._ports.reply() as watch:
+                reply = await caller.call(effect.grant, self._ports.clock, watch)
         except FleetError as error:
             self.feed(failed(effect.op, error, self._ports.random()))
         except Exception as error:  # a provider's bug is a failed call, not the end of the agent

@@ -1,6 +1,7 @@
 """What a driver acts through."""
 
 from collections.abc import Awaitable, Callable
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from typing import Protocol
 
@@ -48,7 +49,7 @@ class Ports:
         settled: Called when the agent has become idle, or may have mail to be woken by.
         output: Reads an answer that must be of a type; None: any text will do.
         recorder: Writes down what happens before what follows from it is done; None: nobody does.
-        watch: Takes pieces of answers while they are streamed; None: nobody looks.
+        reply: Begins a reply, for as long as one attempt lasts, and gives what takes its pieces while it is streamed.
         spans: Tells of what happens as spans; None: nobody traces.
         fleet: The fleet's name, for the log.
     """
@@ -69,6 +70,6 @@ class Ports:
     settled: Callable[[], None]
     output: AnswerReader | None = None
     recorder: Recorder | None = None
-    watch: Watcher | None = None
+    reply: Callable[[], AbstractContextManager[Watcher | None]] = nullcontext
     spans: AgentSpans | None = None
     fleet: str = ""

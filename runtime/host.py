@@ -40,6 +40,7 @@ from .errors import ChannelClosed, PeerUnreachable, QueueFull
 from .given import check_task
 from .hook_chain import HookChain
 from .inbox import Inbox
+from .insight import AgentInsight
 from .journal_errors import Fenced
 from .lease import Lease
 from .life_end import LifeEnd
@@ -77,6 +78,7 @@ class AgentHost:
     Attributes:
         approvals: The calls that wait for a person, from any thread.
         control: Has it stand still at a point, from the work loop.
+        insight: What a person is shown of it.
         waits: How it stands, and the end of its waits for mail, from any thread.
     """
 
@@ -101,8 +103,8 @@ class AgentHost:
         self._lease = self._take_lease() if around.leased else None
         self._points = Points(self._suspensions, self._lease, self._turned.set)
         self._caller = self._model_caller()
-        state = AgentState.begin(seat.name, agent.rules)
-        self._driver = Driver(state, seat.incarnation, self._ports(tools))
+        self.insight = AgentInsight(self._inbox, seat.incarnation, clock, lambda: self._driver.state)
+        self._driver = Driver(AgentState.begin(seat.name, agent.rules), seat.incarnation, self._ports(tools))
         self._end = self._life_end()
         self.control = Control(self._suspensions)
         self.approvals = PendingApprovals(self._held, self._feed)
@@ -146,6 +148,7 @@ class AgentHost:
             finish=self._finish,
             settled=self._settled,
             output=agent.output,
+            reply=self.insight.speech.reply,
             recorder=None if self._log is None else self._log.recorder,
             spans=spans_of((agent.preset, *agent.fallbacks), self._seat, self._around, toolbox),
             fleet=self._around.fleet,
@@ -335,9 +338,8 @@ class AgentHost:
 
     def tell(self, kind: NoticeType, extra: str, text: str, data: Mapping[str, Json] | None = None) -> None:
         """Send a notice of the host's own."""
-        state = self._driver.state
+        state, now = self._driver.state, self._clock.now()
         run = state.run.id if state.run else None
-        now = self._clock.now()
         self._reporter.add(Notice(kind, extra, self._seat.name, text, run, state.step, dict(data or {}), at=now))
 
     @property

@@ -23,6 +23,7 @@ from .dead_letters import DeadLetterOffice
 from .draining import Drain
 from .errors import FleetClosed
 from .host import AgentHost, Seat, Surroundings
+from .insight import Sights
 from .journal.choose import open_journal
 from .journal.fleet_log import FleetLog
 from .journal_errors import JournalUnavailable
@@ -63,6 +64,7 @@ class LocalSystem:
         fleet: The fleet's name.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        insight: Gives the way to look into a live agent; there once the system is open.
         kill: Ends an agent's process; there once the system is open.
         drain: Has all agents go on to their next boundary; there once the system is open.
         budgets: The way to the limits; there once the system is open.
@@ -71,6 +73,7 @@ class LocalSystem:
     approvals: ApprovalPort
     budgets: BudgetPort
     control: Controls
+    insight: Sights
     kill: Kill
     drain: Drain
 
@@ -138,7 +141,7 @@ class LocalSystem:
         self._post = LocalPost(self._hosts, self._supervisor)
         self.approvals = LocalApprovals(self._hosts, self._post)
         self.budgets = LocalBudgets(self._supervisor, partial(self._tell_pause, reason=None))
-        self.control = self._post.control
+        self.control, self.insight = self._post.control, self._post.insight
         self.drain = self._drain = LocalDrain(self._hosts, self._supervisor, clock)
         self._notes = NotePoster(self._post, clock, self._commands.epoch if self._commands else FIRST)
         if self._commands is not None:

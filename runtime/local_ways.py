@@ -15,6 +15,7 @@ from .dead_letters import DeadLetterOffice
 from .draining import undrained, undrained_report
 from .errors import ChannelClosed, FleetClosed, PeerUnreachable
 from .host import AgentHost
+from .insight import AgentSight
 from .journal_errors import Fenced, FleetTaken, JournalConflict, JournalUnavailable
 from .lease import is_latest
 from .ports import Clock
@@ -150,6 +151,10 @@ class LocalPost:
     def control(self, agent: AgentId) -> AgentControl:
         """The control of an agent; raises what `host` raises."""
         return self.host(agent).control
+
+    def insight(self, agent: AgentId) -> AgentSight:
+        """The way to look into an agent; raises what `host` raises."""
+        return self.host(agent).insight
 
 
 class LocalAgents:

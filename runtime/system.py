@@ -18,6 +18,7 @@ from .budgets import BudgetPort
 from .control import Controls, Kill
 from .draining import Drain
 from .errors import SystemUnavailable
+from .insight import Sights
 from .ports import Journal, PostOffice
 from .supervision.account import Account
 from .supervision.commands import Newcomer
@@ -135,6 +136,7 @@ class System(Protocol):
         fleet: The fleet's name; one that is joined without being named has it once the system is open.
         approvals: The way to the calls that wait for a person; there once the system is open.
         control: Gives the way to a live agent; there once the system is open.
+        insight: Gives the way to look into a live agent; there once the system is open.
         kill: Ends an agent's process; there once the system is open.
         drain: Has all agents that the system owns go on to their next boundary; there once the system is open.
         budgets: The way to the limits; there once the system is open.
@@ -144,6 +146,7 @@ class System(Protocol):
     approvals: ApprovalPort
     budgets: BudgetPort
     control: Controls
+    insight: Sights
     kill: Kill
     drain: Drain
 

@@ -4,10 +4,12 @@ from collections.abc import Iterable
 from typing import Any
 
 from ...protocols.checkin import AgentStatus
+from ...protocols.insight import Letter
 from ...protocols.notices import Notice
 from .alerts_model import LONGEST, evidence, is_alert
+from .correspondence import Unread
 
-__all__ = ("facts", "timeline_rows")
+__all__ = ("facts", "letter_rows", "timeline_rows", "unread_rows")
 
 
 def timeline_rows(notices: Iterable[Notice]) -> list[dict[str, Any]]:
@@ -44,3 +46,20 @@ def facts(row: AgentStatus) -> tuple[tuple[str, str], ...]:
         ("tools now", ", ".join(row.tools) or "none"),
         ("runs", f"{len(row.runs):,}"),
     )
+
+
+def letter_rows(letters: Iterable[Letter]) -> list[dict[str, Any]]:
+    """A row for each message that waits: `at` in Unix seconds."""
+    return [
+        {"id": each.id, "sender": each.sender, "kind": each.kind, "at": each.created, "text": each.body[:LONGEST]}
+        for each in letters
+    ]
+
+
+def unread_rows(unread: Iterable[Unread], recipient: str) -> list[dict[str, Any]]:
+    """The same of what notices tell of an agent's mail, which is not what it says."""
+    return [
+        {"id": each.id, "sender": each.sender, "kind": "", "at": each.at, "text": ""}
+        for each in unread
+        if each.recipient == recipient
+    ]

@@ -1,21 +1,30 @@
-"""The page of one agent: what it is, what it did, Step by Step, and its levers.
+"""The page of one agent: what it is, what it did, Step by Step, what was said, what waits in its mailbox, its levers.
 
-What the model was told and said in full is not in what the gateway has: it stays with the agent.
+What was said and what waits is asked of the agent's own process, only while somebody looks at it.
 """
 
 from typing import Any
 
 from nicegui import ui
 
+from ...protocols.errors import FleetError
 from ..supervision.account import Account, Level
 from .agent_model import facts, timeline_rows
 from .fleet_model import tone
 from .frame import frame, kept_fresh
 from .levers import BY_PAGE, ask_first, limit_lever, pull, send_lever
 from .live_grid import TIME, LiveGrid
+from .mailbox_pane import MailboxPane
 from .seat import Seat
+from .transcript_pane import TranscriptPane
+from .views import views
 
 __all__ = ("agent_page",)
+
+TRANSCRIPT, MAILBOX = "Transcript", "Mailbox"
+
+LOOK_PACE = 0.5
+"""Seconds between two looks at whether the agent is to be asked anew."""
 
 COLUMNS: list[dict[str, Any]] = [
     {"field": "number", "hide": True, "sort": "desc"},
@@ -43,15 +52,52 @@ def agent_page(seat: Seat, name: str) -> None:
                 send_lever(seat, name)
             with ui.element("div").classes("af-card").style("flex: 1 1 300px"):
                 levers(seat, name)
-        ui.label("What it did, the newest first").classes("af-title")
-        grid = LiveGrid(
-            COLUMNS,
-            timeline_rows(seat.chronicle.told(name)),
-            "Nothing has happened yet.",
-            options={"rowClassRules": {"af-first": "data.first"}},
-        )
-        grid.height("max(360px, calc(100vh - 430px))")
-        kept_fresh(seat, lambda: grid.show(timeline_rows(seat.chronicle.told(name))))
+        inside(seat, name)
+
+
+def inside(seat: Seat, name: str) -> None:
+    """What it did, what was said, what waits: one of them at a time."""
+    panes: list[TranscriptPane | MailboxPane] = []
+    seen = views(
+        f"Views of {name}",
+        {
+            "Timeline": lambda: timeline(seat, name),
+            TRANSCRIPT: lambda: panes.append(TranscriptPane(seat, name)),
+            MAILBOX: lambda: panes.append(MailboxPane(seat, name)),
+        },
+    )
+    known: object = None
+
+    async def look() -> None:
+        nonlocal known
+        told = seat.chronicle.told(name)
+        now = (told[-1].number if told else 0, seat.view.rows.find(name))
+        if seen() not in {TRANSCRIPT, MAILBOX} or now == known:
+            return
+        known = now
+        try:
+            insight = await seat.source.look(name)
+        except FleetError as error:
+            for pane in panes:
+                pane.fail(str(error))
+            return
+        for pane in panes:
+            pane.show(insight)
+
+    ui.timer(LOOK_PACE, look)
+
+
+def timeline(seat: Seat, name: str) -> None:
+    """What it did, Step by Step, the newest first."""
+    grid = LiveGrid(
+        COLUMNS,
+        timeline_rows(seat.chronicle.told(name)),
+        "Nothing has happened yet.",
+        wide=("at",),
+        options={"rowClassRules": {"af-first": "data.first"}},
+    )
+    grid.height("max(360px, calc(100vh - 460px))")
+    kept_fresh(seat, lambda: grid.show(timeline_rows(seat.chronicle.told(name))))
 
 
 def state_card(seat: Seat, name: str) -> None:
@@ -81,7 +127,7 @@ def state_card(seat: Seat, name: str) -> None:
 
 
 def levers(seat: Seat, name: str) -> None:
-    """Pause, resume, stop, and its limit."""
+    """Pause, resume, stop, kill, and its limit."""
 
     async def pause() -> None:
         await pull(seat, seat.source.pause(name, f"paused {BY_PAGE}"), f"{name} pauses at its next boundary.")
@@ -92,12 +138,21 @@ def levers(seat: Seat, name: str) -> None:
     async def stop() -> None:
         await pull(seat, seat.source.stop((name,), f"stopped {BY_PAGE}"), f"{name} is stopped.")
 
-    question = f"Stop {name} and those below it, for good? What it has not finished stays undone."
-    dialog = ask_first(question, "Stop", stop)
+    async def kill() -> None:
+        await pull(seat, seat.source.kill(name), f"The process of {name} was ended.")
+
+    below = f"{name} and those below it"
+    ask_pause = ask_first(f"Pause {below} at their next boundary?", "Pause", pause)
+    ask_resume = ask_first(f"Let {below} go on?", "Resume", resume)
+    question = f"Stop {below}, for good? What it has not finished stays undone."
+    ask_stop = ask_first(question, "Stop", stop, colour="negative")
+    question = f"End the process of {name} at once? It is restarted as after any other death, if its fleet restarts it."
+    ask_kill = ask_first(question, "Kill", kill, colour="negative")
     with ui.element("div").classes("af-levers"):
-        ui.button("Pause", icon="pause", on_click=pause).props("outline")
-        ui.button("Resume", icon="play_arrow", on_click=resume).props("outline")
-        ui.button("Stop", icon="stop", on_click=dialog.open).props("outline color=negative")
+        ui.button("Pause", icon="pause", on_click=ask_pause).props("outline")
+        ui.button("Resume", icon="play_arrow", on_click=ask_resume).props("outline")
+        ui.button("Stop", icon="stop", on_click=ask_stop).props("outline color=negative")
+        ui.button("Kill", icon="power_off", on_click=ask_kill).props("outline color=negative")
     with ui.element("div").classes("af-levers").style("margin-top: 12px"):
         limit_lever(seat, name, lambda: account_of(seat, name))
 

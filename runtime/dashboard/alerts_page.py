@@ -15,10 +15,10 @@ __all__ = ("alerts_page",)
 COLUMNS: list[dict[str, Any]] = [
     {"field": "number", "hide": True, "sort": "desc"},
     {"headerName": "Time", "field": "at", "width": 110, ":valueFormatter": TIME, "filter": False},
-    {"headerName": "Agent", "field": "agent", "width": 130},
-    {"headerName": "What", "field": "kind", "width": 190, "cellClass": "tone-bad"},
-    {"headerName": "Told", "field": "text", "flex": 3, "minWidth": 300, "wrapText": True, "autoHeight": True},
-    {"headerName": "Evidence", "field": "evidence", "flex": 3, "minWidth": 300, "wrapText": True, "autoHeight": True},
+    {"headerName": "Agent", "field": "agent", "width": 110},
+    {"headerName": "What", "field": "kind", "width": 190, "cellClass": "tone-bad af-top"},
+    {"headerName": "Told", "field": "text", "flex": 3, "minWidth": 230, "wrapText": True, "autoHeight": True},
+    {"headerName": "Evidence", "field": "evidence", "flex": 3, "minWidth": 230, "wrapText": True, "autoHeight": True},
 ]
 
 
@@ -31,7 +31,9 @@ def alerts_page(seat: Seat) -> None:
         ui.label("Troubles, the newest first").classes("af-title")
         seat.catch_up()
         rows = alert_rows(seat.chronicle.alerts)
-        grid = LiveGrid(COLUMNS, rows, "Nothing went wrong so far.", opens="agent").height("max(360px, 60vh)")
+        grid = LiveGrid(COLUMNS, rows, "Nothing went wrong so far.", opens="agent", wide=("at", "kind")).height(
+            "max(360px, 60vh)"
+        )
     cards: dict[str, ui.element] = {}
 
     def show() -> None:
@@ -54,5 +56,5 @@ def approval_card(seat: Seat, approval: str) -> ui.element:
         ui.label(str(notice.data.get("arguments", ""))).classes("af-text").style("font-family: monospace")
         ui.label(str(notice.data.get("reason", ""))).classes("af-soft")
         with ui.element("div").classes("af-levers").style("margin-top: 8px"):
-            answer_lever(seat, approval)
+            answer_lever(seat, approval, f"{notice.agent}'s call of {notice.data.get('tool', '')}")
     return card

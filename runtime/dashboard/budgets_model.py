@@ -1,13 +1,14 @@
 """What the page of budgets shows: a bar for each account, and how the fleet's spending rose. Pure."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ..supervision.account import Account
+from ...protocols.ids import AgentId
+from ..supervision.account import Account, Level
 from .chronicle import Spent
 from .fleet_model import amount_shown
 
-__all__ = ("account_rows", "burn_down", "spending")
+__all__ = ("DRAWN", "account_rows", "burn_down", "joined", "members", "spending")
 
 
 def account_rows(accounts: Iterable[Account]) -> list[dict[str, Any]]:
@@ -38,6 +39,40 @@ def part(count: int, most: int | None) -> float | None:
     return None if not most else round(min(100.0, 100 * count / most), 1)
 
 
+def members(account: Account, accounts: Iterable[Account]) -> tuple[AgentId, ...]:
+    """The agents that spend from an account, itself if it is one's."""
+    depth = len(account.path)
+    below = (each for each in accounts if each.path[:depth] == account.path and each.level is Level.AGENT)
+    return tuple(AgentId(each.name) for each in below)
+
+
+def joined(agents: Iterable[AgentId], spent_by: Mapping[AgentId, Sequence[Spent]]) -> list[Spent]:
+    """How the spending of several agents rose together."""
+    rises: list[tuple[float, int]] = []
+    for agent in agents:
+        before = 0
+        for point in spent_by.get(agent, ()):
+            rises.append((point.at, point.tokens - before))
+            before = point.tokens
+    whole, points = 0, list[Spent]()
+    for at, tokens in sorted(rises):
+        whole += tokens
+        points.append(Spent(at, whole))
+    return points
+
+
+DRAWN = 200
+"""Points of a curve, at most."""
+
+
+def thinned(points: Sequence[Spent]) -> Sequence[Spent]:
+    """So many points as are drawn, evenly chosen, the last one among them."""
+    if len(points) <= DRAWN:
+        return points
+    last = len(points) - 1
+    return [points[round(place * last / (DRAWN - 1))] for place in range(DRAWN)]
+
+
 def spending(points: Sequence[Spent], now: int) -> list[tuple[float, int]]:
     """How the spending rose, as Unix milliseconds and tokens.
 
@@ -46,7 +81,7 @@ def spending(points: Sequence[Spent], now: int) -> list[tuple[float, int]]:
         now: What the fleet's account says. The curve is moved so that it ends there.
     """
     missing = now - points[-1].tokens if points else 0
-    return [(1000 * each.at, max(0, each.tokens + missing)) for each in points]
+    return [(1000 * each.at, max(0, each.tokens + missing)) for each in thinned(points)]
 
 
 def burn_down(points: Sequence[Spent], now: int, limit: int | None) -> list[tuple[float, int]]:

@@ -4,10 +4,12 @@ from typing import Any
 
 from nicegui import ui
 
-from .budgets_model import account_rows, burn_down
+from ..supervision.account import Account, Level
+from .budgets_model import account_rows, burn_down, joined, members
+from .chronicle import Spent
 from .fleet_model import amount_shown, fleet_account
 from .frame import frame, kept_fresh
-from .levers import limit_lever, pull
+from .levers import ask_first, limit_lever, pull
 from .live_grid import BIG, LiveGrid
 from .seat import Seat
 
@@ -43,24 +45,57 @@ def budgets_page(seat: Seat) -> None:
         askers(seat)
         ui.label("Accounts").classes("af-title")
         rows = account_rows(seat.view.accounts)
-        grid = LiveGrid(COLUMNS, rows, "Nothing was spent yet.").height("max(320px, 45vh)")
+        grid = LiveGrid(COLUMNS, rows, "Nothing was spent yet.", wide=("level", "reserved", "calls")).height(
+            "max(320px, 45vh)"
+        )
     kept_fresh(seat, lambda: grid.show(account_rows(seat.view.accounts)))
 
 
 def history(seat: Seat) -> None:
-    """What was left of the fleet's limit, over time."""
+    """What was left of a limit over time: the fleet's, a team's or an agent's, as one chooses."""
     with ui.element("div").classes("af-card").style("flex: 2 1 380px"):
-        title = ui.label().classes("af-label")
+        with ui.row(wrap=False).classes("w-full items-center gap-3"):
+            title = ui.label().classes("af-label grow")
+            chosen = ui.select({"": "the fleet"}, value="", label="Account").props("outlined dense options-dense")
+            chosen.classes("af-choice")
         chart = ui.echart(curve()).style("height: 180px; width: 100%")
 
     def show() -> None:
-        account = fleet_account(seat.view.accounts)
+        names = {path_of(each): shown_name(each) for each in seat.view.accounts if each.level is not Level.RUN}
+        if chosen.options != (choices := {"": "the fleet", **names}):
+            chosen.set_options(choices)
+        account = find(seat, chosen.value)
         most = None if account is None or account.limit is None else account.limit.tokens
         title.set_text("Tokens spent, over time" if most is None else f"Tokens left of {most:,}, over time")
         now = 0 if account is None else account.spent.tokens
-        chart.options["series"][0]["data"] = burn_down(seat.chronicle.spent, now, most)
+        data = burn_down(points(seat, account), now, most)
+        if chart.options["series"][0]["data"] != data:
+            chart.options["series"][0]["data"] = data
 
+    chosen.on_value_change(show)
     kept_fresh(seat, show)
+
+
+def path_of(account: Account) -> str:
+    """An account's path as one text; the fleet's, which is at the top of the list already, has none."""
+    return "/".join(account.path[1:])
+
+
+def shown_name(account: Account) -> str:
+    """How an account is named in the list."""
+    return "the fleet" if account.level is Level.FLEET else f"{account.level} {account.name}"
+
+
+def find(seat: Seat, path: str) -> Account | None:
+    """The account of that path."""
+    return next((each for each in seat.view.accounts if path_of(each) == path), None)
+
+
+def points(seat: Seat, account: Account | None) -> list[Spent]:
+    """How the spending of an account rose."""
+    if account is None or account.level is Level.FLEET:
+        return seat.chronicle.spent
+    return joined(members(account, seat.view.accounts), seat.chronicle.spent_by)
 
 
 def cost(seat: Seat) -> None:
@@ -107,7 +142,9 @@ def asking_card(seat: Seat, agent: str) -> ui.element:
             ui.label(notice.text).classes("af-text")
         with ui.element("div").classes("af-levers").style("margin-top: 8px"):
             limit_lever(seat, named, lambda: next((each for each in seat.view.accounts if each.name == account), None))
-            ui.button("Grant no more", on_click=no_more).props("flat color=negative")
+            question = f"Grant {account} no more? Who needs more of it gives its last answer."
+            ask = ask_first(question, "Grant no more", no_more, colour="negative")
+            ui.button("Grant no more", on_click=ask).props("flat color=negative")
     return card
 
 

@@ -1,11 +1,12 @@
 """What a fleet's notices come to for its pages. Pure; notices go in in order."""
 
-from collections import Counter, deque
+from collections import deque
 from dataclasses import dataclass
 
-from ...protocols.ids import USER, AgentId
+from ...protocols.ids import AgentId
 from ...protocols.notices import Notice, NoticeType
 from .alerts_model import is_alert
+from .correspondence import Correspondence
 
 __all__ = ("Chronicle", "Spent")
 
@@ -17,6 +18,9 @@ TOLD = 300
 
 POINTS = 1000
 """Points of the spending that are remembered. When there are twice as many, every other one is forgotten."""
+
+POINTS_EACH = 60
+"""The same, of the spending of one agent."""
 
 LAST_RUN = frozenset({"stopped", "quarantined"})
 
@@ -36,7 +40,8 @@ class Chronicle:
         last: Number of the last notice that was taken in.
         alerts: The last troubles, oldest first.
         spent: How the spending rose, oldest first.
-        letters: How many messages were sent, by sender and recipient.
+        spent_by: The same, of each agent that has spent something.
+        mail: Who writes to whom.
         waiting: Calls that wait for a person, by the id under which they are answered.
         asking: Who needs more than a limit leaves, with the notice that says so.
     """
@@ -46,7 +51,8 @@ class Chronicle:
         self.last = 0
         self.alerts = deque[Notice](maxlen=ALERTS)
         self.spent: list[Spent] = []
-        self.letters = Counter[tuple[str, str]]()
+        self.spent_by: dict[AgentId, list[Spent]] = {}
+        self.mail = Correspondence()
         self.waiting: dict[str, Notice] = {}
         self.asking: dict[AgentId, Notice] = {}
         self._told: dict[AgentId, deque[Notice]] = {}
@@ -59,15 +65,12 @@ class Chronicle:
         """Take one notice in."""
         self.last = notice.number
         self._told.setdefault(notice.agent, deque(maxlen=TOLD)).append(notice)
+        self.mail.add(notice)
         if is_alert(notice):
             self.alerts.append(notice)
         match notice.type, notice.extra_type:
             case NoticeType.MODEL, "replied":
                 self._spend(notice)
-            case NoticeType.MAIL, "sent":
-                self.letters[notice.agent, str(notice.data.get("recipient", ""))] += 1
-            case NoticeType.MAIL, "consumed" if notice.data.get("sender") == USER:
-                self.letters[USER, notice.agent] += 1  # a person's own sending is no agent's notice
             case NoticeType.TOOL, "approval":
                 self.waiting[str(notice.data.get("id", ""))] = notice
             case NoticeType.TOOL, "approved" | "refused":
@@ -90,10 +93,17 @@ class Chronicle:
 
     def _spend(self, notice: Notice) -> None:
         self.asking.pop(notice.agent, None)
-        before = self.spent[-1].tokens if self.spent else 0
-        self.spent.append(Spent(notice.at, before + count(notice, "prompt") + count(notice, "completion")))
-        if len(self.spent) > 2 * POINTS:
-            del self.spent[1:-1:2]
+        tokens = count(notice, "prompt") + count(notice, "completion")
+        rise(self.spent, notice.at, tokens, POINTS)
+        rise(self.spent_by.setdefault(notice.agent, []), notice.at, tokens, POINTS_EACH)
+
+
+def rise(points: list[Spent], at: float, tokens: int, kept: int) -> None:
+    """Add a point, so many tokens above the last one; clocks and reports of agents differ, so `at` may be before it."""
+    before = points[-1] if points else Spent(at, 0)
+    points.append(Spent(max(at, before.at), before.tokens + tokens))
+    if len(points) > 2 * kept:
+        del points[1:-1:2]
 
 
 def count(notice: Notice, fact: str) -> int:

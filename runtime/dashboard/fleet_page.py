@@ -14,7 +14,7 @@ from .seat import Seat
 __all__ = ("fleet_page",)
 
 COLUMNS: list[dict[str, Any]] = [
-    {"headerName": "Agent", "field": "id", "width": 150, "pinned": "left", "sort": "asc"},
+    {"headerName": "Agent", "field": "id", "width": 130, "pinned": "left", "sort": "asc"},
     {"headerName": "State", "field": "state", "width": 130, ":cellClass": "p => 'tone-' + p.data.tone"},
     {"headerName": "For", "field": "since", "width": 80, ":valueFormatter": AGE, "filter": False},
     {"headerName": "Step", "field": "step", "width": 80, "filter": "agNumberColumnFilter"},
@@ -40,7 +40,13 @@ def fleet_page(seat: Seat) -> None:
             ui.space()
             stop_all(seat)
         rows = agent_rows(seat.view.rows.all())
-        grid = LiveGrid(COLUMNS, rows, "No agents yet: they show up here once they are spawned.", opens="id")
+        grid = LiveGrid(
+            COLUMNS,
+            rows,
+            "No agents yet: they show up here once they are spawned.",
+            opens="id",
+            wide=("since", "step", "limit"),
+        )
         grid.height("max(320px, calc(100vh - 290px))")
     kept_fresh(seat, lambda: grid.show(agent_rows(seat.view.rows.all())))
     ui.timer(AGE_PACE, lambda: grid.refresh("since"))
@@ -89,7 +95,9 @@ def history(seat: Seat) -> None:
 
     def show() -> None:
         account = fleet_account(seat.view.accounts)
-        line.options["series"][0]["data"] = spending(seat.chronicle.spent, account.spent.tokens if account else 0)
+        data = spending(seat.chronicle.spent, account.spent.tokens if account else 0)
+        if line.options["series"][0]["data"] != data:
+            line.options["series"][0]["data"] = data
 
     kept_fresh(seat, show)
 
@@ -114,5 +122,5 @@ def stop_all(seat: Seat) -> None:
         await pull(seat, seat.source.stop((), f"stopped {BY_PAGE}"), "The fleet is stopped.")
 
     question = f"Stop all agents of {seat.view.fleet}, for good? What they have not finished stays undone."
-    dialog = ask_first(question, "Stop all", act)
-    ui.button("Stop all", icon="stop", on_click=dialog.open).props("outline dense color=negative")
+    ask = ask_first(question, "Stop all", act, colour="negative")
+    ui.button("Stop all", icon="stop", on_click=ask).props("outline color=negative")

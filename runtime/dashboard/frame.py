@@ -5,6 +5,7 @@ from contextlib import contextmanager
 
 from nicegui import ui
 
+from .live_grid import SCRIPT
 from .seat import Seat
 from .style import CSS
 
@@ -25,8 +26,9 @@ REMEMBERED = "localStorage.getItem('amrita-fleet-theme') || '0'"
 def frame(seat: Seat, here: str) -> Generator[None, None, None]:
     """The frame of the page at a path; what is made meanwhile stands in it."""
     ui.add_css(CSS)
+    ui.add_head_html(SCRIPT)
     ui.page_title(f"{VIEWS.get(here, here.rpartition('/')[2])} - {seat.view.fleet}")
-    ui.colors(primary="#2563eb")
+    ui.colors(primary="#2563eb", positive="#15803d", negative="#b91c1c", warning="#b45309")
     with ui.element("header").classes("af-head"):
         with ui.row(wrap=False).classes("w-full items-center gap-3"):
             ui.label("Amrita Fleet").classes("af-brand").style("white-space: nowrap")
@@ -41,12 +43,14 @@ def frame(seat: Seat, here: str) -> Generator[None, None, None]:
     over = ui.label().classes("af-over").props("role=alert")
     over.set_visibility(False)
 
-    def tell_end() -> None:
-        if seat.feed.over and not over.visible:
-            over.set_text(f"This shows the fleet as it was last: {seat.feed.over}")
-            over.set_visibility(True)
+    def tell() -> None:
+        ended, trouble = seat.feed.over, seat.feed.trouble
+        over.set_text(
+            f"This shows the fleet as it was last: {ended}" if ended else f"The fleet does not answer now: {trouble}"
+        )
+        over.set_visibility(bool(ended or trouble))
 
-    kept_fresh(seat, tell_end)
+    kept_fresh(seat, tell)
     with ui.element("div").classes("af-body"):
         yield
     watch(seat)
@@ -94,7 +98,7 @@ def kept_fresh(seat: Seat, show: Callable[[], object]) -> None:
     def look() -> None:
         nonlocal seen
         seat.catch_up()
-        now = (seat.view.version, seat.chronicle.last, seat.feed.over)
+        now = (seat.view.version, seat.chronicle.last, seat.feed.over, seat.feed.trouble)
         if now != seen:
             seen = now
             show()

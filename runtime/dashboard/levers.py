@@ -35,19 +35,36 @@ async def pull(seat: Seat, lever: Awaitable[object], done: str) -> bool:
     return True
 
 
-def ask_first(question: str, yes: str, act: Callable[[], Awaitable[object]]) -> ui.dialog:
-    """A dialogue that asks before something is done that cannot be undone."""
+def ask_first(
+    question: str | Callable[[], str], yes: str, act: Callable[[], Awaitable[object]], *, colour: str = "primary"
+) -> Callable[[], None]:
+    """A dialogue that asks before something is done to the fleet; gives what opens it.
+
+    Escape closes it, and nothing is done.
+
+    Args:
+        question: What is asked, or what gives it; where that gives an empty text, nothing is asked and nothing done.
+        yes: The word on the button that does it.
+        act: What is done.
+        colour: The button's: `negative` for what cannot be undone.
+    """
 
     async def go() -> None:
         dialog.close()
         await act()
 
-    with ui.dialog() as dialog, ui.card():
-        ui.label(question).classes("af-text")
+    with ui.dialog() as dialog, ui.card().classes("af-ask"):
+        asked = ui.label().classes("af-text")
         with ui.row().classes("w-full justify-end"):
             ui.button("Cancel", on_click=dialog.close).props("flat autofocus")
-            ui.button(yes, color="negative", on_click=go)
-    return dialog
+            ui.button(yes, color=colour, on_click=go)
+
+    def ask() -> None:
+        asked.set_text(question if isinstance(question, str) else question())
+        if asked.text:
+            dialog.open()
+
+    return ask
 
 
 def receipt_words(receipt: Receipt) -> str:
@@ -115,25 +132,30 @@ def limit_lever(seat: Seat, account: str | None, known: Callable[[], Account | N
     """A field for a new limit in tokens; of a limit that there is, all else stays as it is."""
     shown = "the fleet" if account is None else account
     field = ui.number(f"Token limit of {shown}", min=1, precision=0, format="%d").props("outlined dense")
+    wanted: Limits | None = None
 
-    async def limit() -> None:
+    def question() -> str:
+        nonlocal wanted
         if field.value is None:
             ui.notify("Write a number of tokens first.", type="warning")
-            return
+            return ""
         tokens, found = int(field.value), known()
+        now = None if found is None else found.limit
         try:
-            now = None if found is None else found.limit
-            limits = Limits(tokens=tokens) if now is None else replace(now, tokens=tokens)
+            wanted = Limits(tokens=tokens) if now is None else replace(now, tokens=tokens)
         except FleetError as error:
             ui.notify(str(error), type="negative")
-            return
-        await pull(seat, seat.source.limit(account, limits), f"The limit of {shown} is {limits}.")
+            return ""
+        return f"Limit {shown} to {wanted}? Until now: {'no limit' if now is None else now}."
 
-    ui.button("Set limit", on_click=limit).props("outline")
+    async def limit() -> None:
+        await pull(seat, seat.source.limit(account, wanted), f"The limit of {shown} is {wanted}.")
+
+    ui.button("Set limit", on_click=ask_first(question, "Set", limit)).props("outline")
 
 
-def answer_lever(seat: Seat, approval: str) -> None:
-    """Buttons that allow or refuse a call, and a field for the reason."""
+def answer_lever(seat: Seat, approval: str, call: str) -> None:
+    """Buttons that allow or refuse a call, which is named as in `ana's call of weigh`, and a field for the reason."""
     reason = ui.input("Reason, for the model").props("outlined dense").classes("grow")
 
     async def allow() -> None:
@@ -143,5 +165,6 @@ def answer_lever(seat: Seat, approval: str) -> None:
         why = str(reason.value or "") or f"refused {BY_PAGE}"
         await pull(seat, seat.source.answer(approval, allowed=False, reason=why), "The call is refused.")
 
-    ui.button("Allow", icon="check", on_click=allow).props("color=positive")
+    ask = ask_first(f"Let {call} run, as it is written on the card? What it does may not be undone.", "Allow", allow)
+    ui.button("Allow", icon="check", on_click=ask).props("color=positive")
     ui.button("Refuse", icon="close", on_click=refuse).props("outline color=negative")

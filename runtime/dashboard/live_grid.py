@@ -1,11 +1,12 @@
 """A table that is told of changed rows only, so that it stays quick, sorted and in place with a thousand of them."""
 
+import json
 from collections.abc import Iterable
 from typing import Any
 
 from nicegui import ui
 
-__all__ = ("AGE", "BIG", "TIME", "LiveGrid")
+__all__ = ("AGE", "BIG", "SCRIPT", "TIME", "LiveGrid", "patch")
 
 AGE = (
     "p => { const s = Math.max(0, Math.round(Date.now() / 1000 - p.value)); return s < 120 ? s + ' s' :"
@@ -22,6 +23,21 @@ BIG = "p => p.value == null ? '' : p.value.toLocaleString('en-US')"
 OPEN = "location.href = '/agent/' + encodeURIComponent(e.data.{field})"
 
 
+SIZED = "e => e.api.setColumnsVisible({fields}, e.clientWidth >= 560)"
+
+
+SCRIPT = """<script>
+window.afChange = (id, news) => {
+  const api = getElement(id)?.api;
+  if (!api) { setTimeout(() => afChange(id, news), 200); return; }
+  const whole = part => { const node = api.getRowNode(part.id); return node ? [{...node.data, ...part}] : []; };
+  api.applyTransaction({...news, update: news.update.flatMap(whole)});
+};
+</script>"""
+"""Has a table take in what has changed: rows that came or went, and fields of others. One that is not there yet gets it
+as soon as it is."""
+
+
 class LiveGrid:
     """Rows are plain data, and the field `id` tells them apart."""
 
@@ -32,6 +48,7 @@ class LiveGrid:
         empty: str,
         *,
         opens: str = "",
+        wide: tuple[str, ...] = (),
         options: dict[str, Any] | None = None,
     ) -> None:
         """Make it with its first rows.
@@ -41,6 +58,7 @@ class LiveGrid:
             rows: The first rows.
             empty: What is said where there are none.
             opens: The field that names an agent, whose page opens with a click or Enter; empty: none does.
+            wide: Fields that are shown only where there is room for them.
             options: More of AG Grid's options.
         """
         self._rows = {row["id"]: row for row in rows}
@@ -65,6 +83,7 @@ class LiveGrid:
                 "rowHeight": 36,
                 "headerHeight": 40,
                 "suppressDragLeaveHidesColumns": True,
+                ":onGridSizeChanged": SIZED.replace("{fields}", json.dumps(wide)),
                 **(keys if opens else {}),
                 **(options or {}),
             },
@@ -77,15 +96,22 @@ class LiveGrid:
         return self
 
     def show(self, rows: Iterable[dict[str, Any]]) -> None:
-        """Have it show these rows: what is other than before is sent, and nothing else."""
+        """Have it show these rows: the fields that are other than before are sent, and nothing else."""
         now = {row["id"]: row for row in rows}
         added = [row for key, row in now.items() if key not in self._rows]
-        changed = [row for key, row in now.items() if key in self._rows and self._rows[key] != row]
+        before = self._rows
+        changed = [patch(before[key], row) for key, row in now.items() if key in before and before[key] != row]
         removed = [{"id": key} for key in self._rows if key not in now]
         self._rows = now
         if added or changed or removed:
-            self._grid.run_grid_method("applyTransaction", {"add": added, "update": changed, "remove": removed})
+            news = json.dumps({"add": added, "update": changed, "remove": removed})
+            self._grid.client.run_javascript(f"afChange({self._grid.id}, {news})")
 
     def refresh(self, *columns: str) -> None:
         """Have columns drawn anew that tell how long something lasts."""
         self._grid.run_grid_method("refreshCells", {"columns": list(columns), "force": True})
+
+
+def patch(before: dict[str, Any], now: dict[str, Any]) -> dict[str, Any]:
+    """The fields of a row that are other than before, and its `id`."""
+    return {"id": now["id"], **{field: value for field, value in now.items() if before.get(field) != value}}

@@ -36,6 +36,8 @@ body { background: var(--back) !important; color: var(--ink); font-family: syste
 .tone-work { color: var(--work); } .tone-wait { color: var(--wait); } .tone-hold { color: var(--hold); }
 .tone-bad { color: var(--bad); } .tone-calm { color: var(--calm); }
 .af-grid .ag-cell[class*="tone-"] { display: flex; align-items: center; }
+.af-grid .ag-cell.af-top { align-items: flex-start; padding-top: 7px; line-height: 1.4; }
+.af-grid .ag-cell.af-top::before { margin-top: 6px; }
 .af-grid .ag-cell-wrap-text { line-height: 1.4; padding-top: 7px; padding-bottom: 7px; }
 .af-grid { width: 100%; } .af-grid .ag-root-wrapper { border-radius: 10px; }
 .af-grid .ag-row.af-first { border-bottom: 2px solid var(--calm); }
@@ -47,11 +49,40 @@ body { background: var(--back) !important; color: var(--ink); font-family: syste
   --ag-foreground-color: var(--ink) !important; --ag-border-color: var(--line) !important;
   --ag-header-background-color: var(--back) !important; --ag-header-text-color: var(--soft) !important;
   --ag-chrome-background-color: var(--back) !important; }
-body.body--dark { --q-primary: #3b82f6 !important; --q-negative: #ef4444 !important; }
+body.body--dark { --q-primary: #60a5fa !important; --q-negative: #f87171 !important; --q-positive: #4ade80 !important;
+  --q-warning: #fbbf24 !important; }
+body.body--dark .q-btn.text-white .q-btn__content, body.body--dark .q-notification__content { color: #0b1220; }
+.af-body a, .af-body a:visited { color: var(--blue); }
 .af-receipt { font-weight: 600; white-space: nowrap; }
 .af-line { white-space: nowrap; overflow: hidden; text-overflow: ellipsis; }
 .q-btn { text-transform: none; }
-a:focus-visible, button:focus-visible { outline: 2px solid var(--blue) !important; outline-offset: 2px; }
+.af-tabs { display: flex; gap: 4px; border-bottom: 1px solid var(--line); width: 100%; }
+.af-tabs .q-btn .q-btn__content { color: var(--soft); }
+.af-tabs .q-btn { border-bottom: 2px solid transparent; border-radius: 0; }
+.af-tabs .q-btn.af-here .q-btn__content { color: var(--blue); } .af-tabs .q-btn.af-here { border-color: var(--blue); }
+.af-scroll { display: flex; flex-direction: column-reverse; overflow-y: auto; max-height: 75vh; width: 100%; }
+.af-turn { border-left: 3px solid var(--line); padding: 2px 0 2px 12px; width: 100%; }
+.af-turn.af-assistant { border-color: var(--blue); } .af-turn.af-user { border-color: var(--wait); }
+.af-turn.af-tool { border-color: var(--calm); }
+.af-live { animation: af-live 1.6s ease-in-out infinite alternate; }
+@keyframes af-live { from { border-color: var(--blue); } to { border-color: transparent; } }
+@media (prefers-reduced-motion: reduce) { .af-live { animation: none; } }
+.af-fold { width: 100%; } .af-fold > summary { display: list-item; list-style: disclosure-closed inside;
+  cursor: pointer; color: var(--soft); font-size: .85rem; }
+.af-fold[open] > summary { list-style-type: disclosure-open; }
+.af-fold > summary > div { display: inline; }
+.af-call { font-weight: 600; margin-top: 4px; }
+.af-code { font-family: ui-monospace, monospace; font-size: .85rem; background: var(--back); border-radius: 6px;
+  padding: 6px 8px; }
+.nicegui-error-popup { margin: 16px; padding: 14px 20px 14px 48px; border: 1px solid var(--bad);
+  border-radius: 10px; background: var(--card) !important; color: var(--ink); max-width: calc(100vw - 32px); }
+.nicegui-error-popup > span:first-child { color: var(--bad); }
+.q-notification__actions .q-btn__content { color: #fff; }
+body.body--dark .q-notification__actions .q-btn__content { color: #0b1220; }
+.af-choice { width: 200px; flex: none; }
+.af-ask { max-width: 460px; background: var(--card) !important; color: var(--ink); }
+a:focus-visible, button:focus-visible, summary:focus-visible, .af-scroll:focus-visible {
+  outline: 2px solid var(--blue) !important; outline-offset: 2px; }
 @media (max-width: 600px) { .af-head { padding: 10px 12px 0; } .af-body { padding: 12px; }
   .af-nav a { padding: 8px 9px; } }
 """

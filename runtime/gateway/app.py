@@ -26,6 +26,7 @@ from .shapes import (
     Killed,
     Limited,
     LimitGiven,
+    MailboxShown,
     MessageGiven,
     NoticesShown,
     Paused,
@@ -33,6 +34,7 @@ from .shapes import (
     ReasonGiven,
     ReceiptShown,
     StoppedShown,
+    TranscriptShown,
     account_shown,
     fleet_shown,
     plain,
@@ -40,6 +42,7 @@ from .shapes import (
     stopped_shown,
 )
 from .source import FleetSource
+from .view import View
 
 __all__ = ("build_app",)
 
@@ -51,6 +54,9 @@ PAGE = 1000
 
 DIGITS = 18
 """Of the number of a notice, at most."""
+
+FOLLOWED = 16
+"""Agents that one stream follows, at most."""
 
 EVENT_HEADERS = {"x-accel-buffering": "no"}
 """Asks proxies to pass on what comes."""
@@ -85,6 +91,9 @@ def build_app(source: FleetSource, feed: Feed, clock: Clock) -> FastAPI:
     return app
 
 
+Follow = Annotated[
+    tuple[str, ...], Query(max_length=FOLLOWED, description="Agents whose models' words come as they are said.")
+]
 After = Annotated[int, Query(description="The number of the last notice that is known; below 0: from the end.")]
 
 
@@ -105,6 +114,8 @@ class Sights:
         router.get("/api/fleet", response_model=FleetShown)(self.fleet)
         router.get("/api/agents", response_model=AgentsShown)(self.agents)
         router.get("/api/agents/{name}", response_model=AgentStatus)(self.agent)
+        router.get("/api/agents/{name}/transcript", response_model=TranscriptShown)(self.transcript)
+        router.get("/api/agents/{name}/mailbox", response_model=MailboxShown)(self.mailbox)
         router.get("/api/accounts", response_model=AccountsShown)(self.accounts)
         router.get("/api/notices", response_model=NoticesShown)(self.notices)
         router.get("/api/events", response_class=EventStream)(self.events)
@@ -127,11 +138,18 @@ class Sights:
 
     async def agent(self, name: str) -> Response:
         """One agent's row."""
-        view = await self._feed.look()
-        if (row := view.rows.find(name)) is None:
-            near = get_close_matches(name, [each.agent for each in view.rows.all()])
-            raise AgentUnknown(name=name, near=tuple(near))
-        return answer(plain(row))
+        return answer(plain(row_of(await self._feed.look(), name)))
+
+    async def transcript(self, name: str) -> Response:
+        """What was said to an agent's model and by it, the newest of it; the agent itself is asked, and goes on."""
+        seen = await self._source.look(name)
+        turns = [plain(each) for each in seen.transcript]
+        return answer({"agent": name, "step": seen.step, "earlier": seen.earlier, "transcript": turns})
+
+    async def mailbox(self, name: str) -> Response:
+        """The messages that wait for an agent, the oldest of them; the agent itself is asked, and goes on."""
+        seen = await self._source.look(name)
+        return answer({"agent": name, "waiting": seen.waiting, "mailbox": [plain(each) for each in seen.mailbox]})
 
     async def accounts(self) -> Response:
         """What was spent, against which limits."""
@@ -151,13 +169,20 @@ class Sights:
         })  # fmt: skip
 
     async def events(
-        self, after: After = 0, last_event_id: Annotated[str, Header(description="Counts before `after`.")] = ""
+        self,
+        after: After = 0,
+        follow: Follow = (),
+        last_event_id: Annotated[str, Header(description="Counts before `after`.")] = "",
     ) -> Response:
-        """Server-sent events: `notice`, `rows`, `fleet`, `gap` and, at the end, `over`."""
+        """Server-sent events: `notice`, `rows`, `fleet`, `gap`, `delta` of who is followed, and, at the end, `over`."""
         begin = after if not last_event_id else number_of(last_event_id)
+        if follow:
+            view = await self._feed.look()
+            for name in follow:
+                row_of(view, name)
         if self._feed.watchers >= MOST_WATCHERS:
             raise TooManyWatchers(most=MOST_WATCHERS)
-        return Watched(self._feed, stream(self._feed, self._encoder, begin, self._clock))
+        return Watched(self._feed, stream(self._feed, self._encoder, begin, self._clock, follow))
 
     async def approvals(self) -> Response:
         """The calls that wait for a person."""
@@ -275,6 +300,18 @@ def answer(body: Mapping[str, Any]) -> JSONResponse:
 def reason_of(given: ReasonGiven | None, what: str) -> str:
     """Why something is done, where somebody said it."""
     return (given.reason if given else "") or f"{what} {BY_API}"
+
+
+def row_of(view: View, name: str) -> AgentStatus:
+    """One agent's row.
+
+    Raises:
+        AgentUnknown: There is no such agent, with near names.
+    """
+    if (row := view.rows.find(name)) is None:
+        near = get_close_matches(name, [each.agent for each in view.rows.all()])
+        raise AgentUnknown(name=name, near=tuple(near))
+    return row
 
 
 def number_of(event: str) -> int:

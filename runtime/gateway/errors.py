@@ -4,6 +4,7 @@ RunError                             runtime/errors.py
 ├── DashboardElsewhere               another event loop of the process serves pages
 ├── ExtraMissing (ImportError)       an extra of this package that is not installed
 ├── MessageUnknown (LookupError)     nobody remembers the message
+├── NotRecorded (LookupError)        what no recording has
 ├── RecordingFixed                   a recording has no levers
 ├── RecordingInvalid (ValueError)    a file that is no recording
 └── TooManyWatchers                  more event streams than there may be
@@ -15,6 +16,7 @@ __all__ = (
     "DashboardElsewhere",
     "ExtraMissing",
     "MessageUnknown",
+    "NotRecorded",
     "RecordingFixed",
     "RecordingInvalid",
     "TooManyWatchers",
@@ -50,6 +52,16 @@ class MessageUnknown(RunError, LookupError):
         super().__init__(f"{recipient!r} knows of no message {message!r}, or no longer.")
         self.recipient = recipient
         self.message = message
+
+
+class NotRecorded(RunError, LookupError):
+    """What is seen of the `fleet` is a recording, which has notices and not `what` was asked for."""
+
+    def __init__(self, *, fleet: str, what: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"This is a recording of {fleet!r}: it has the fleet's notices, and not {what}.")
+        self.fleet = fleet
+        self.what = what
 
 
 class RecordingFixed(RunError):

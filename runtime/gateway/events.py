@@ -7,7 +7,7 @@ Source: HTML Living Standard, 9.2 Server-sent events.
 """
 
 import json
-from collections.abc import AsyncGenerator
+from collections.abc import AsyncGenerator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,11 +15,12 @@ from ...protocols.checkin import AgentStatus
 from ...protocols.ids import AgentId
 from ...protocols.notices import Notice
 from ..ports import Clock
+from .ears import Ear
 from .feed import Feed, first_of
 from .shapes import fleet_shown, plain
 from .view import Gap, View
 
-__all__ = ("HEARTBEAT", "Cursor", "Encoder", "frame", "stream")
+__all__ = ("HEARTBEAT", "Cursor", "Encoder", "Told", "deltas", "frame", "stream")
 
 HEARTBEAT = 15.0
 """Seconds without news after which a comment says that the connection lives."""
@@ -91,25 +92,62 @@ class Encoder:
         return known[1]
 
 
-async def stream(feed: Feed, encoder: Encoder, after: int, clock: Clock) -> AsyncGenerator[str, None]:
+@dataclass(slots=True)
+class Told:
+    """How far a watcher was told what an agent says: the reply, characters of its text and reasoning, and its end."""
+
+    reply: str = ""
+    text: int = 0
+    reasoning: int = 0
+    over: bool = True
+
+
+def deltas(ears: Mapping[str, Ear], told: dict[str, Told]) -> str:
+    """The events that follow what a watcher was told, which is kept in `told`; none: an empty text.
+
+    They have no number: a browser that comes again is told the reply from its beginning.
+    """
+    return "".join(delta(agent, ear, told.setdefault(agent, Told())) for agent, ear in ears.items())
+
+
+def delta(agent: str, ear: Ear, told: Told) -> str:
+    """The event of one agent."""
+    heard = ear.heard
+    begins = heard.reply != told.reply
+    if begins:
+        told.reply, told.text, told.reasoning, told.over = heard.reply, 0, 0, False
+    text, reasoning = ear.text[told.text :], ear.reasoning[told.reasoning :]
+    if not (begins or text or reasoning or heard.over != told.over):
+        return ""
+    told.text, told.reasoning, told.over = len(ear.text), len(ear.reasoning), heard.over
+    data = {"agent": agent, "reply": heard.reply, "begins": begins, "text": text, "reasoning": reasoning}
+    return frame("delta", encoded({**data, "over": heard.over}))
+
+
+async def stream(
+    feed: Feed, encoder: Encoder, after: int, clock: Clock, follow: tuple[str, ...] = ()
+) -> AsyncGenerator[str, None]:
     """All rows as they are, then the notices numbered above `after` and what changes, for as long as the fleet lasts.
 
-    Below 0, `after` counts from the end. Whoever sends it on is `feed.watching()` meanwhile.
+    Below 0, `after` counts from the end. What the models of agents say that are in `follow` comes beside. Whoever sends
+    it on is `feed.watching()` meanwhile.
     """
-    cursor = Cursor(after)
-    yield f"retry: {RETRY_MS}\n\n"
-    while True:
-        news = feed.news  # before the view is read: what comes later sets it
-        text, cursor = encoder.next(feed.view, cursor)
-        if text:
-            yield text
-        elif feed.over:
-            yield frame("over", encoded({"reason": feed.over}))
-            return
-        else:
-            await first_of(news.wait(), clock.sleep(HEARTBEAT))
-            if not news.is_set():
-                yield ": nothing new\n\n"
+    with feed.ears.following(follow) as ears:
+        cursor, told = Cursor(after), dict[str, Told]()
+        yield f"retry: {RETRY_MS}\n\n"
+        while True:
+            news, said = feed.news, feed.ears.news  # before they are read: what comes later sets them
+            text, cursor = encoder.next(feed.view, cursor)
+            text += deltas(ears, told)
+            if text:
+                yield text
+            elif feed.over:
+                yield frame("over", encoded({"reason": feed.over}))
+                return
+            else:
+                await first_of(news.wait(), clock.sleep(HEARTBEAT), *([said.wait()] if follow else []))
+                if not (news.is_set() or said.is_set()):
+                    yield ": nothing new\n\n"
 
 
 def frame(event: str, data: str, number: int | None = None) -> str:

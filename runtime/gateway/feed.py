@@ -11,6 +11,7 @@ from ..errors import ChannelClosed, FleetClosed
 from ..journal_errors import FleetTaken
 from ..ports import Clock
 from ..standing_work import StandingWork
+from .ears import Ears
 from .source import FleetSource
 from .view import View
 
@@ -36,6 +37,9 @@ PATIENCE = 20.0
 RETRY = 1.0
 """Seconds until somebody who did not answer is asked again."""
 
+NOTICES, ROWS = "notices", "rows"
+"""What is read, each by a reader of its own."""
+
 OVER = (ChannelClosed, FleetClosed, FleetTaken)
 """Errors after which there is nothing to be read any more."""
 
@@ -45,6 +49,7 @@ class Feed:
 
     Attributes:
         view: What was read.
+        ears: What the models of agents say that somebody follows.
         news: Set, and replaced by a fresh one, whenever something changes.
         over: Why there is nothing more to come; empty: there is.
     """
@@ -52,8 +57,10 @@ class Feed:
     def __init__(self, source: FleetSource, clock: Clock) -> None:
         """Nothing is read before `open`."""
         self.view = View(source.name)
+        self.ears = Ears(source, clock)
         self.news = asyncio.Event()
         self.over = ""
+        self._troubles: dict[str, str] = {}
         self._source = source
         self._clock = clock
         self._watchers = 0
@@ -74,16 +81,23 @@ class Feed:
             pass
         await self.look()
         lost = "nobody reads the fleet for the gateway any more"
-        self._work = [StandingWork(self._read_on(each), lost) for each in (self._listen, self._look_on)]
+        readers = {NOTICES: self._listen, ROWS: self._look_on}
+        self._work = [StandingWork(self._read_on(what, once), lost) for what, once in readers.items()]
 
     async def aclose(self) -> None:
         """Read no more, and have whoever watches told so. Safe to call twice."""
         self._end("the gateway is closed")
+        await self.ears.aclose()
         for work in self._work:
             await work.aclose()
         if self._reading is not None:
             self._reading.cancel()
             await asyncio.gather(self._reading, return_exceptions=True)
+
+    @property
+    def trouble(self) -> str:
+        """Why the fleet does not answer now; empty: it does."""
+        return next(filter(None, self._troubles.values()), "")
 
     @property
     def watchers(self) -> int:
@@ -128,6 +142,7 @@ class Feed:
         mark, began = self._touched, self._clock.monotonic()
         rows = await self._source.rows()
         changed = self.view.update(rows, await self._source.accounts())
+        self._tell_trouble(ROWS, "")
         ended = self._clock.monotonic()
         self._shown, self._due = mark, ended + max(PACE, PART * (ended - began))
         if changed:
@@ -135,6 +150,7 @@ class Feed:
 
     async def _listen(self) -> None:
         found = await self._source.notices(self.view.notices.last, PATIENCE)
+        self._tell_trouble(NOTICES, "")
         if self.view.notices.extend(found):
             self._happened.set()
             self._wake()
@@ -147,7 +163,7 @@ class Feed:
         await self._clock.sleep(max(0.0, self._due - self._clock.monotonic()))
         await first_of(self._happened.wait(), self._clock.sleep(QUIET_PACE))
 
-    async def _read_on(self, once: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    async def _read_on(self, what: str, once: Callable[[], Coroutine[Any, Any, None]]) -> None:
         while not self.over:
             try:
                 await once()
@@ -155,7 +171,13 @@ class Feed:
                 self._end(str(error))
             except FleetError as error:
                 log.info("the gateway asks again: %s", error)
+                self._tell_trouble(what, str(error))
                 await self._clock.sleep(RETRY)
+
+    def _tell_trouble(self, what: str, reason: str) -> None:
+        if reason != self._troubles.get(what, ""):
+            self._troubles[what] = reason
+            self._wake()
 
     def _end(self, reason: str) -> None:
         self.over = self.over or reason

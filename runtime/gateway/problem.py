@@ -22,7 +22,7 @@ from ..errors import (
     RunUnknown,
 )
 from ..limit_errors import LimitTooLarge, PriceMissing
-from .errors import MessageUnknown, RecordingFixed
+from .errors import MessageUnknown, NotRecorded, RecordingFixed
 
 __all__ = ("GUIDE", "Problem", "problem_response", "tell_problems")
 
@@ -30,7 +30,7 @@ GUIDE = "docs/gateway.md"
 """The document of the gateway, from the root of the repository."""
 
 STATUSES: tuple[tuple[tuple[type[FleetError], ...], HTTPStatus], ...] = (
-    ((AgentUnknown, ApprovalUnknown, MessageUnknown, RunUnknown), HTTPStatus.NOT_FOUND),
+    ((AgentUnknown, ApprovalUnknown, MessageUnknown, NotRecorded, RunUnknown), HTTPStatus.NOT_FOUND),
     ((ChannelClosed, RecordingFixed), HTTPStatus.CONFLICT),
     (
         (AnswerInvalid, ArgumentInvalid, LimitTooLarge, NameInvalid, NumberInvalid, PresetInvalid, PriceMissing),

@@ -5,6 +5,7 @@ from bisect import bisect_right
 
 from ...protocols.approval import Approval
 from ...protocols.checkin import AgentStatus
+from ...protocols.insight import Heard, Insight, Spoken
 from ...protocols.limits import Limits
 from ...protocols.mail import Receipt
 from ...protocols.notices import Notice
@@ -12,7 +13,7 @@ from ..errors import NumberInvalid
 from ..ports import Clock
 from ..supervision.account import Account
 from ..system import Stopped
-from .errors import RecordingFixed
+from .errors import NotRecorded, RecordingFixed
 from .fold import Folded, fold
 from .recording import Recording
 
@@ -116,6 +117,18 @@ class RecordedSource(FixedLevers):
     async def receipt(self, recipient: str, message: str) -> Receipt | None:  # noqa: ARG002
         """Nobody knows: notices tell of messages, not their receipts."""
         return None
+
+    async def look(self, agent: str) -> Insight:  # noqa: ARG002
+        """Never.
+
+        Raises:
+            NotRecorded: Notices do not say what was said.
+        """
+        raise NotRecorded(fleet=self.name, what="what was said to its models and by them")
+
+    async def listen(self, agent: str, heard: Heard, wait: float) -> Spoken:  # noqa: ARG002
+        """Never; raises what `look` raises."""
+        raise NotRecorded(fleet=self.name, what="what was said to its models and by them")
 
     def _passed(self) -> float:
         return self._clock.monotonic() - self._began

@@ -10,6 +10,7 @@ from pydantic import BaseModel, ConfigDict, Field
 from ...protocols.amounts import Amount
 from ...protocols.approval import Approval
 from ...protocols.checkin import AgentStatus
+from ...protocols.insight import Letter, Said
 from ...protocols.limits import Limits
 from ...protocols.mail import Receipt, ReceiptState, Refusal
 from ...protocols.notices import NoticeType
@@ -28,6 +29,7 @@ __all__ = (
     "Killed",
     "LimitGiven",
     "Limited",
+    "MailboxShown",
     "MessageGiven",
     "NoticesShown",
     "Paused",
@@ -35,6 +37,7 @@ __all__ = (
     "ReasonGiven",
     "ReceiptShown",
     "StoppedShown",
+    "TranscriptShown",
     "account_shown",
     "fleet_shown",
     "plain",
@@ -115,6 +118,23 @@ class AgentsShown(BaseModel):
 
     fleet: str
     agents: list[AgentStatus]
+
+
+class TranscriptShown(BaseModel):
+    """What was said to an agent's model and by it, the newest of it, oldest first."""
+
+    agent: str
+    step: int
+    earlier: int = Field(description="How many elements are left out before these.")
+    transcript: list[Said]
+
+
+class MailboxShown(BaseModel):
+    """The messages that wait for an agent, the oldest of them, oldest first."""
+
+    agent: str
+    waiting: int = Field(description="How many wait, those that are left out included.")
+    mailbox: list[Letter]
 
 
 class AccountShown(BaseModel):

@@ -5,6 +5,7 @@ from typing import Protocol
 from ...protocols.approval import Approval
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import AgentId, MessageId
+from ...protocols.insight import Heard, Insight, Spoken
 from ...protocols.limits import Limits
 from ...protocols.mail import Receipt
 from ...protocols.notices import Notice
@@ -84,6 +85,21 @@ class FleetSource(FleetLevers, Protocol):
         """What became of a message; None: nobody knows. Raises what `Helm.receipt` raises."""
         ...
 
+    async def look(self, agent: str) -> Insight:
+        """What only an agent's own process knows of it; the Supervisor has no part in it.
+
+        Raises:
+            NotRecorded: This is a recording.
+            AgentUnknown: There is no such agent.
+            ChannelClosed: It is dead.
+            PeerUnreachable: It does not answer now.
+        """
+        ...
+
+    async def listen(self, agent: str, heard: Heard, wait: float) -> Spoken:
+        """What an agent's model says beyond that; waits up to `wait` seconds for it. Raises what `look` raises."""
+        ...
+
 
 class SystemLevers:
     """The levers of a running fleet, by its helm and its system."""
@@ -160,6 +176,14 @@ class SystemSource(SystemLevers):
         """Ask the recipient, or what is left of it."""
         check_text("message", message)
         return await self._system.post.receipt(name_of(recipient), MessageId(message))
+
+    async def look(self, agent: str) -> Insight:
+        """Ask the agent's process."""
+        return await self._system.insight(name_of(agent)).look()
+
+    async def listen(self, agent: str, heard: Heard, wait: float) -> Spoken:
+        """Ask the agent's process."""
+        return await self._system.insight(name_of(agent)).listen(heard, wait)
 
 
 def named(account: str | None) -> AgentId:

@@ -1,9 +1,7 @@
 """The dashboard's pages in a browser, on both systems: they show a fleet, and their levers move it."""
 
 import re
-from collections.abc import AsyncGenerator, Callable
-from contextlib import asynccontextmanager
-from pathlib import Path
+from collections.abc import Callable
 
 import pytest
 
@@ -13,9 +11,9 @@ from amrita_fleet.protocols.providers.scripted import scripted
 
 pytest.importorskip("playwright", reason="playwright is not installed")
 
-from playwright.async_api import ConsoleMessage, Page, async_playwright, expect
+from playwright.async_api import expect
 
-CHROMIUM = Path("/usr/bin/chromium")
+from .window import CHROMIUM, PATIENCE_MS, window
 
 MakeFleet = Callable[..., Fleet]
 
@@ -27,7 +25,16 @@ pytestmark = [
 
 EVIL = '<script>window.hacked = 1</script><img src="x" onerror="window.hacked = 1">'
 
-PATIENCE_MS = 20_000
+
+FOCUSED = """() => {
+  const at = document.activeElement;
+  return at.ariaLabel || at.querySelector('.q-btn__content > .block')?.innerText || at.innerText;
+}"""
+"""What the element is called that has the focus."""
+
+
+WITHIN = "dialog => document.activeElement === document.body || dialog.contains(document.activeElement)"
+"""Whether nothing behind a dialogue has the focus; the body has it between its last and its first button."""
 
 
 def delete_tool() -> Tool:
@@ -48,58 +55,13 @@ def weigh_tool() -> Tool:
     return weigh
 
 
-class Window:
-    """One page of a browser that has come by the link, and what went wrong in it."""
-
-    def __init__(self, page: Page, url: str) -> None:
-        self.page = page
-        self.wrong: list[str] = []
-        self._url = url
-        page.set_default_timeout(PATIENCE_MS)
-        page.on("pageerror", lambda error: self.wrong.append(str(error)))
-        page.on("console", self._said)
-
-    def _said(self, said: ConsoleMessage) -> None:
-        if said.type == "error":
-            self.wrong.append(said.text)
-
-    async def open(self, path: str) -> None:
-        await self.page.goto(self._url + path)
-
-    async def sees(self, text: str | re.Pattern[str]) -> None:
-        await expect(self.page.locator(".af-body")).to_contain_text(text, timeout=PATIENCE_MS)
-
-    async def state(self, state: str | re.Pattern[str]) -> None:
-        await expect(self.page.locator(".af-state")).to_have_text(state, timeout=PATIENCE_MS)
-
-    async def press(self, button: str) -> None:
-        await self.page.get_by_role("button", name=button, exact=True).click()
-
-    async def write(self, label: str, text: str) -> None:
-        await self.page.get_by_label(label).fill(text)
-
-
-@asynccontextmanager
-async def window(fleet: Fleet) -> AsyncGenerator[Window]:
-    """A browser at the fleet's pages; nothing may go wrong in it."""
-    dashboard = await fleet.serve_dashboard()
-    async with async_playwright() as playwright:
-        browser = await playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
-        made = Window(await browser.new_page(), dashboard.url)
-        await made.page.goto(dashboard.link)
-        yield made
-        hacked: object = await made.page.evaluate("window.hacked")
-        await browser.close()
-    assert hacked is None
-    assert made.wrong == []
-
-
 async def test_the_overview_shows_who_is_there_and_opens_a_page(make_fleet: MakeFleet) -> None:
     async with make_fleet(limit=100_000) as fleet:
         await fleet.spawn(Agent(preset=scripted(say("Good."))), ["ana"])
         async with window(fleet) as at:
             await at.sees("ana")
             await at.sees("0 of 100,000 tokens")
+            await at.readable()
             await fleet.spawn(Agent(preset=scripted(say("Good."))), ["bob"])
             await at.page.get_by_role("gridcell", name="bob").click()
             await at.page.wait_for_url("**/agent/bob")
@@ -124,14 +86,16 @@ async def test_an_agent_is_paused_goes_on_and_is_stopped_once_that_is_confirmed(
         async with window(fleet) as at:
             await at.open("/agent/ana")
             await at.press("Pause")
+            await at.confirm("Pause")
             await expect(at.page.get_by_text("ana pauses at its next boundary.")).to_be_visible()
             run = await ana.start("How is it?")
             await at.state("paused")
             await at.press("Resume")
+            await at.confirm("Resume")
             assert (await run.outcome()).text == "Good."
             await at.state(re.compile("idle|done"))
             await at.press("Stop")
-            await at.page.get_by_role("dialog").get_by_role("button", name="Stop").click()
+            await at.confirm("Stop")
             await at.state("stopped")
             await at.sees("by a person, at the dashboard")
 
@@ -155,7 +119,9 @@ async def test_a_call_that_waits_is_allowed_on_the_page(make_fleet: MakeFleet) -
         async with window(fleet) as at:
             await at.open("/alerts")
             await at.sees('{"path":"old.txt"}')
+            await at.readable()
             await at.press("Allow")
+            await at.confirm("Allow")
             assert (await run.outcome()).text == "Gone."
             await at.sees("No call waits for you.")
 
@@ -168,8 +134,10 @@ async def test_a_limit_that_is_raised_on_the_page_lets_an_agent_go_on(make_fleet
         async with window(fleet) as at:
             await at.open("/budgets")
             await at.sees("This call needs at least")
+            await at.readable()
             await at.write("Token limit of fred", "50000")
             await at.page.get_by_role("button", name="Set limit").last.click()
+            await at.confirm("Set")
             assert (await run.outcome()).text == "Done."
             await at.sees("No agent waits for a higher limit.")
 
@@ -185,3 +153,111 @@ async def test_the_graph_has_who_wrote_to_whom(make_fleet: MakeFleet) -> None:
             for name in ("ana", "bob"):
                 await expect(at.page.get_by_role("gridcell", name=name).first).to_be_visible(timeout=PATIENCE_MS)
             await expect(at.page.locator(".af-body canvas")).to_be_visible()
+
+
+async def test_a_transcript_unfolds_a_mailbox_shows_what_waits_and_neither_is_markup(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        model = scripted(call("weigh", what="apples"), say(f"Three. {EVIL}", reasoning="Apples are heavy."))
+        (ana,) = await fleet.spawn(Agent(preset=model, tools=(weigh_tool(),), instructions="You weigh."), ["ana"])
+        await (await ana.start("Weigh the apples.")).outcome()
+        await fleet.pause("ana", "to be looked at")
+        async with window(fleet) as at:
+            await at.open("/agent/ana")
+            await at.tab("Transcript")
+            await at.sees(f"Three. {EVIL}")
+            reasoning = at.page.locator(".af-turn:not(.af-live)").get_by_text("Apples are heavy.")
+            await expect(reasoning).to_be_hidden()
+            await at.page.get_by_text(re.compile("Reasoning, 17 characters")).click()
+            await expect(reasoning).to_be_visible()
+            await at.readable()
+            await at.tab("Mailbox")
+            await at.sees("No message waits.")
+            await fleet.send("ana", f"And the pears? {EVIL}")
+            await expect(at.page.get_by_role("gridcell", name="And the pears?")).to_be_visible(timeout=PATIENCE_MS)
+
+
+async def test_a_way_on_which_nothing_moves_is_named_with_why(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        writer = Agent(preset=scripted(call("send_message", to="bob", body="Hello."), say("Sent.")))
+        (ana, _) = await fleet.spawn(writer, ["ana", "bob"])
+        await fleet.pause("bob", "lunch")
+        await (await ana.start("Write to bob.")).outcome()
+        async with window(fleet) as at:
+            await at.open("/messages")
+            await at.sees("unread: bob is paused")
+            await at.readable()
+
+
+async def test_the_burn_down_of_one_agent_is_shown_against_its_limit(make_fleet: MakeFleet) -> None:
+    async with make_fleet(limit=100_000) as fleet:
+        (ana,) = await fleet.spawn(Agent(preset=scripted(say("Good."))), ["ana"], limit=20_000)
+        await (await ana.start("How is it?")).outcome()
+        async with window(fleet) as at:
+            await at.open("/budgets")
+            await at.sees("Tokens left of 100,000, over time")
+            await at.page.get_by_label("Account").click()
+            await at.page.get_by_role("option", name="agent ana").click()
+            await at.sees("Tokens left of 20,000, over time")
+
+
+async def test_every_page_is_readable_in_both_colours_and_both_widths_and_says_what_is_missing(
+    make_fleet: MakeFleet,
+) -> None:
+    empty = {
+        "/": "No agents yet",
+        "/messages": "Nobody has written",
+        "/budgets": "No agent waits",
+        "/alerts": "No call",
+    }
+    async with make_fleet(limit=100_000) as fleet, window(fleet) as at:
+        for path, words in {**empty, "/agent/nobody": "There is no agent 'nobody'"}.items():
+            await at.open(path)
+            await at.sees(words)
+            await at.readable()
+
+
+async def test_all_levers_are_reached_by_the_tab_key_and_escape_leaves_a_question(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        await fleet.spawn(Agent(preset=scripted(say("Good."))), ["ana"])
+        async with window(fleet) as at:
+            await at.open("/agent/ana")
+            await at.page.get_by_label("Message to ana").focus()
+            levers = [
+                "Send",
+                "Pause",
+                "Resume",
+                "Stop",
+                "Kill",
+                "Token limit of ana",
+                "Set limit",
+                "Timeline",
+                "Transcript",
+            ]
+            reached: list[str] = []
+            for _ in range(len(levers)):
+                await at.page.keyboard.press("Tab")
+                reached.append(str(await at.page.evaluate(FOCUSED)))
+            assert reached == levers
+            await at.page.get_by_role("button", name="Stop", exact=True).focus()
+            await at.page.keyboard.press("Enter")
+            dialog = at.page.get_by_role("dialog")
+            await expect(dialog.get_by_role("button", name="Cancel")).to_be_focused()
+            for _ in range(4):
+                await at.page.keyboard.press("Tab")
+                assert await dialog.evaluate(WITHIN)
+            await at.page.keyboard.press("Escape")
+            await expect(dialog).to_be_hidden()
+            assert [row.stopped for row in await fleet.statuses()] == [""]
+
+
+async def test_a_page_that_loses_its_fleet_says_how_it_was_last(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        await fleet.spawn(Agent(preset=scripted(say("Good."))), ["ana"])
+        async with window(fleet) as at:
+            await at.sees("ana")
+            await at.page.context.set_offline(True)
+            await at.page.evaluate("window.socket.disconnect()")
+            await expect(at.page.get_by_text("Connection lost.")).to_be_visible(timeout=PATIENCE_MS)
+            await at.page.context.set_offline(False)
+            await at.page.evaluate("window.socket.connect()")
+            await expect(at.page.get_by_text("Connection lost.")).to_be_hidden(timeout=PATIENCE_MS)

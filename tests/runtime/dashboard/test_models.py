@@ -11,10 +11,11 @@ from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.runtime.dashboard.agent_model import timeline_rows
 from amrita_fleet.runtime.dashboard.alerts_model import alert_rows, evidence
-from amrita_fleet.runtime.dashboard.budgets_model import account_rows, burn_down
+from amrita_fleet.runtime.dashboard.budgets_model import DRAWN, account_rows, burn_down, joined, members, spending
 from amrita_fleet.runtime.dashboard.chronicle import ALERTS, POINTS, TOLD, Chronicle
 from amrita_fleet.runtime.dashboard.fleet_model import agent_rows, summary
-from amrita_fleet.runtime.dashboard.messages_model import MOST, graph
+from amrita_fleet.runtime.dashboard.live_grid import patch
+from amrita_fleet.runtime.dashboard.messages_model import MOST, graph, letter_rows
 from amrita_fleet.runtime.supervision.account import Account
 
 
@@ -89,14 +90,52 @@ def test_letters_count_those_of_agents_as_sent_and_those_of_a_person_as_read() -
         notice("mail.consumed", agent="bob", number=2, sender="ana"),
         notice("mail.consumed", number=3, sender="user"),
     )
-    assert dict(told.letters) == {("ana", "bob"): 1, ("user", "ana"): 1}
+    assert dict(told.mail.letters) == {("ana", "bob"): 1, ("user", "ana"): 1}
+
+
+def sent(number: int, sender: str, recipient: str) -> Notice:
+    return notice("mail.sent", agent=sender, number=number, id=f"m{number}", recipient=recipient)
+
+
+def test_a_message_is_unread_until_it_is_read_in_whichever_order_that_is_told() -> None:
+    read = notice("mail.consumed", agent="bob", number=2, id="m1", sender="ana")
+    assert [each.id for each in chronicle(sent(1, "ana", "bob")).mail.unread()] == ["m1"]
+    assert chronicle(sent(1, "ana", "bob"), read).mail.unread() == ()
+    assert chronicle(read, sent(1, "ana", "bob")).mail.unread() == ()
+
+
+def test_a_way_is_stalled_where_nobody_reads_or_writes_any_more() -> None:
+    mail = chronicle(sent(1, "ana", "bob"), notice("step.waiting", agent="cid", number=2, senders=["bob"])).mail
+    assert mail.stalled([row("ana"), row("bob", "thinking"), row("cid", "waiting")]) == {}
+    stalled = mail.stalled([row("ana"), row("bob", "paused"), row("cid", "waiting")])
+    assert stalled == {("ana", "bob"): "unread: bob is paused", ("cid", "bob"): "cid waits for bob, which is paused"}
+    rows = letter_rows(mail.letters, mail.unread(), stalled)
+    assert [(each["id"], each["count"], each["unread"]) for each in rows] == [("ana > bob", 1, 1), ("cid > bob", 0, 0)]
+    links = graph([row("ana"), row("bob"), row("cid")], mail.letters, stalled)["links"]
+    assert [each["lineStyle"]["type"] for each in links] == ["dashed", "dashed"]
+
+
+def test_messages_in_circles_stall_until_a_run_of_theirs_ends() -> None:
+    found = notice("watch.found", number=3, trouble="message_loop", agents=["ana", "bob"])
+    told = [sent(1, "ana", "bob"), sent(2, "bob", "ana"), found]
+    assert set(chronicle(*told).mail.stalled([])) == {("ana", "bob"), ("bob", "ana")}
+    assert chronicle(*told, notice("run.finished", agent="bob", number=4)).mail.stalled([]) == {}
+
+
+def test_a_teams_spending_is_that_of_its_agents_in_the_order_of_time() -> None:
+    accounts = [Account(("f", "team:red")), Account(("f", "team:red", "ana")), Account(("f", "bob"))]
+    told = chronicle(
+        replied(5, 1), notice("model.replied", agent="bob", number=2, prompt=7, completion=0), replied(3, 3)
+    )
+    assert [each.tokens for each in joined(map(AgentId, ("ana", "bob")), told.spent_by)] == [5, 12, 15]
+    assert members(accounts[0], accounts) == ("ana",)
 
 
 def test_the_graph_shows_waiting_mail_as_size_and_draws_only_so_many() -> None:
-    small, large = graph([row("ana"), row("bob", waiting=5)], {("ana", "bob"): 2})["nodes"]
+    small, large = graph([row("ana"), row("bob", waiting=5)], {("ana", "bob"): 2}, {})["nodes"]
     assert small["symbolSize"] < large["symbolSize"]
     assert (small["name"], large["name"]) == ("ana", "bob")
-    many = graph([row(f"a{each}") for each in range(MOST + 50)], {("a340", "a341"): 1})
+    many = graph([row(f"a{each}") for each in range(MOST + 50)], {("a340", "a341"): 1}, {})
     assert len(many["nodes"]) == MOST
     assert {"a340", "a341"} <= {each["name"] for each in many["nodes"]}
     assert len(many["links"]) == 1
@@ -117,6 +156,23 @@ def test_a_burn_down_ends_where_the_account_is_and_never_rises(costs: list[int],
     if curve:
         assert curve[-1] == (now if limit is None else max(0, limit - now))
     assert curve == sorted(curve, reverse=limit is not None)
+
+
+def test_a_curve_has_a_bounded_number_of_points_and_ends_where_it_ends() -> None:
+    told = chronicle(*(replied(1, number) for number in range(1, 3 * DRAWN)))
+    curve = spending(told.spent, 3 * DRAWN - 1)
+    assert (len(curve), curve[-1][1]) == (DRAWN, 3 * DRAWN - 1)
+
+
+def test_reports_that_come_late_do_not_turn_the_curve_back() -> None:
+    late = Notice(NoticeType.MODEL, "replied", AgentId("bob"), "", data={"prompt": 1}, number=2, at=0.5)
+    times = [each.at for each in chronicle(replied(1, 1), late, replied(1, 3)).spent]
+    assert times == sorted(times)
+
+
+def test_of_a_row_that_changed_only_the_fields_are_sent_that_did() -> None:
+    (before,), (now,) = agent_rows([row("ana")]), agent_rows([row("ana", waiting=3)])
+    assert patch(before, now) == {"id": "ana", "waiting": 3}
 
 
 def test_what_is_kept_is_bounded() -> None:

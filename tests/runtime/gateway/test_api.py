@@ -203,7 +203,7 @@ async def test_half_a_character_is_refused_and_breaks_nothing() -> None:
 async def test_the_document_of_the_api_names_every_route_and_the_token() -> None:
     async with house() as at:
         document = await at.get("/api/openapi.json")
-        assert len(document["paths"]) == 16
+        assert len(document["paths"]) == 18
         assert document["security"] == [{"token": []}]
         assert document["components"]["securitySchemes"]["token"]["scheme"] == "bearer"
 

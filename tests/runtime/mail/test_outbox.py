@@ -1,7 +1,7 @@
 """The sending end of a channel."""
 
+from collections.abc import Sequence
 from itertools import cycle, islice
-from typing import Any
 
 import pytest
 from hypothesis import example, given
@@ -217,41 +217,48 @@ def test_a_message_that_met_a_full_mailbox_can_be_withdrawn(outbox: Outbox) -> N
     assert outbox.next_batch(BOB) == ()
 
 
+VERDICTS = st.lists(st.sampled_from([None, Refusal.UNKNOWN, Refusal.FULL]), min_size=1, max_size=4)
+
 MOVES = st.one_of(
-    st.tuples(st.just("put"), st.integers(0, BODY_LIMIT)),
-    st.tuples(
-        st.just("send"), st.lists(st.sampled_from([None, Refusal.UNKNOWN, Refusal.FULL]), min_size=1, max_size=4)
-    ),
-    st.tuples(st.just("withdraw"), st.integers(0, 20)),
-    st.tuples(st.just("drop"), st.none()),
+    st.builds("put{}".format, st.integers(0, BODY_LIMIT)),
+    st.builds("withdraw{}".format, st.integers(0, 20)),
+    st.just("drop"),
+    VERDICTS,
 )
+"""A message of so many bytes is put, the n-th that waits is withdrawn, all are dropped, or a batch is answered."""
+
+LARGE = f"put{BODY_LIMIT}"
 
 
-@example([("put", BODY_LIMIT)] * 3 + [("send", [Refusal.FULL])] + [("put", BODY_LIMIT)] * 4 + [("send", [None])])
-@example([("put", BODY_LIMIT)] * 6 + [("withdraw", 5), ("withdraw", 4), ("put", 0), ("send", [None])])
+@example([LARGE, LARGE, LARGE, [Refusal.FULL], LARGE, LARGE, LARGE, LARGE, [None]])
+@example([LARGE, LARGE, LARGE, LARGE, LARGE, LARGE, "withdraw5", "withdraw4", "put0", [None]])
 @given(st.lists(MOVES, max_size=30))
-def test_a_batch_is_as_large_as_it_may_be_whatever_happened_before(moves: list[tuple[str, Any]]) -> None:
+def test_a_batch_is_as_large_as_it_may_be_whatever_happened_before(moves: list[str | list[Refusal | None]]) -> None:
     outbox, waiting = Outbox(ANA, Incarnation(3)), list[Envelope]()
-    for move, given_ in [*moves, ("send", [None])]:
-        match move:
-            case "put":
-                waiting += put(outbox, "x" * given_)
-            case "withdraw":
-                if given_ < len(waiting) and outbox.withdraw(BOB, waiting[given_].id):
-                    del waiting[given_]
-            case "drop":
-                assert [each.id for each in outbox.drop(BOB)] == [each.id for each in waiting]
-                waiting = []
-            case _:
-                batch = outbox.next_batch(BOB)
-                sizes = [envelope.size for envelope in waiting]
-                most = max((n for n in range(len(sizes) + 1) if n <= 1 or sum(sizes[:n]) <= BATCH_BYTES), default=0)
-                assert [each.id for each in batch] == [each.id for each in waiting[: min(most, BATCH_MESSAGES)]]
-                if batch:
-                    verdicts = tuple(islice(cycle(given_), len(batch)))
-                    done = {
-                        each.id for each, verdict in zip(batch, verdicts, strict=True) if verdict is not Refusal.FULL
-                    }
-                    outbox.answered(BOB, verdicts)
-                    waiting = [each for each in waiting if each.id not in done]
+    for move in [*moves, [None]]:
+        if isinstance(move, list):
+            waiting = answered(outbox, waiting, move)
+        elif move == "drop":
+            assert list(outbox.drop(BOB)) == waiting
+            waiting = []
+        elif move.startswith("put"):
+            waiting += put(outbox, "x" * int(move[3:]))
+        elif (place := int(move[8:])) < len(waiting) and outbox.withdraw(BOB, waiting[place].id):
+            del waiting[place]
         assert outbox.waiting == len(waiting)
+
+
+def answered(outbox: Outbox, waiting: list[Envelope], verdicts: Sequence[Refusal | None]) -> list[Envelope]:
+    """Take a batch of what waits, and have these verdicts on it again and again; gives what waits then."""
+    batch = outbox.next_batch(BOB)
+    sizes = [envelope.size for envelope in waiting]
+    most = max((n for n in range(len(sizes) + 1) if n <= 1 or sum(sizes[:n]) <= BATCH_BYTES), default=0)
+    assert [each.id for each in batch] == [each.id for each in waiting[: min(most, BATCH_MESSAGES)]]
+    if not batch:
+        return waiting
+    said = tuple(islice(cycle(verdicts), len(batch)))
+    done = {each.id for each, verdict in zip(batch, said, strict=True) if verdict is not Refusal.FULL}
+    outbox.answered(BOB, said)
+    left = [each for each in waiting if each.id not in done]
+    again = len(done) < len(batch)  # the recipient was full: all that waits is another attempt
+    return [each._replace(attempt=each.attempt + 1) for each in left] if again else left
