@@ -4,7 +4,7 @@ import asyncio
 import logging
 import os
 from collections.abc import Awaitable, Callable, Mapping
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple, TypeVar, cast
 
 import ray
 
@@ -73,9 +73,17 @@ class Ties(NamedTuple):
         link = RayLink(self.supervisor)
         log = None if self.journal is None else FleetLog(RayJournal(self.journal, self.fleet), self.fleet)
         post = RayPost(namespace(self.fleet), link.find, link.receipt)
-        leased, children = self.journal is not None, RayChildren(self.supervisor, kinds)
         return Surroundings(
-            link, post, SystemClock(), log, give_way, leased=leased, children=children, fleet=self.fleet, tracer=tracer
+            link,
+            post,
+            SystemClock(),
+            log,
+            give_way,
+            leased=self.journal is not None,
+            children=RayChildren(self.supervisor, kinds),
+            fleet=self.fleet,
+            tracer=tracer,
+            node=cast("Callable[[], str]", ray.util.get_node_ip_address)(),
         )
 
 

@@ -246,6 +246,7 @@ class AgentStatus:
         runs: Runs that were accepted and have not ended, in order: the one under way, then those that wait.
         tools: The tools in which it is now; those that wait for a person are none of them.
         kind: What another agent has spawned it as; empty: a person spawned it.
+        node: The address of the machine that its process is on; empty: nobody says, or it is this one.
         stopped: Why it may do nothing more, in whichever life, dead or not; empty: it may. The Supervisor alone knows.
     """
 
@@ -271,6 +272,7 @@ class AgentStatus:
     tools: tuple[str, ...] = ()
     kind: str = ""
     stopped: str = ""
+    node: str = ""
 
     @property
     def absence(self) -> str:

@@ -209,8 +209,7 @@ class AgentHost:
 
     def status(self) -> AgentStatus:
         """The agent's row of the fleet's table, from any thread."""
-        state = self._driver.state
-        waiting, consumed = self._inbox.counts()
+        state, (waiting, consumed) = self._driver.state, self._inbox.counts()
         over = self._driving is not None and self._driving.done()
         return AgentStatus(
             agent=self._seat.name,
@@ -225,6 +224,7 @@ class AgentHost:
             consumed=consumed,
             parent=self._seat.parent,
             pid=os.getpid(),
+            node=self._around.node,
             note=self._note,
             tools=state.tools,
             runs=() if over else self._runs.open,

@@ -29,6 +29,7 @@ class Surroundings:
         children: The way to those that agents spawn; None: nobody can be spawned here.
         fleet: The fleet's name, for logs and spans.
         tracer: Where spans go; None: nowhere.
+        node: The address of the machine that this is; empty: there is only one.
     """
 
     link: SupervisorLink
@@ -40,3 +41,4 @@ class Surroundings:
     children: Children | None = None
     fleet: str = ""
     tracer: Tracer | None = None
+    node: str = ""

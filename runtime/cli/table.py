@@ -35,17 +35,20 @@ def fleet_table(
 
     Args:
         rows: One for each agent.
-        width: Columns there are. In few the counts of mail share one; a note is what has to give way.
+        width: Columns there are. In few the counts of mail share one; a note is what has to give way. In many it is
+            told who is on which node, if there are several.
         notes: The last thing known of an agent, shown where its own row says nothing.
         now: Unix seconds, to tell how long each phase lasts; None: not told.
     """
-    wide = width >= WIDE
+    rows, wide = tuple(rows), width >= WIDE
+    spread = wide and len({row.node for row in rows if row.node}) > 1
     table = Table(caption=None if wide else "mail: waiting/sent/consumed", caption_justify="left")
     table.add_column("agent", no_wrap=True, style="bold")
     table.add_column("phase", no_wrap=True)
     for heading in ("Step", *(("waiting", "sent", "consumed") if wide else ("mail",)), "tokens"):
         table.add_column(heading, no_wrap=True, justify="right")
-    table.add_column("note")
+    for heading in (*(("node",) if spread else ()), "note"):
+        table.add_column(heading)
     for row in rows:
         mail = tuple(f"{count:,}" for count in (row.waiting, row.sent, row.consumed))
         lasting = "" if now is None else f" {max(0.0, now - row.since):.0f} s"
@@ -55,6 +58,7 @@ def fleet_table(
             f"{row.step:,}",
             *(mail if wide else ("/".join(mail),)),
             spending(row),
+            *((row.node,) if spread else ()),
             one_line(row.note or notes.get(row.agent, "")),
         )
     return table

@@ -45,6 +45,7 @@ def facts(row: AgentStatus) -> tuple[tuple[str, str], ...]:
         ("limits", "none" if row.limits is None else str(row.limits)),
         ("tools now", ", ".join(row.tools) or "none"),
         ("runs", f"{len(row.runs):,}"),
+        *([("node", row.node)] if row.node else []),
     )
 
 

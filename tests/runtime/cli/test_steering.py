@@ -29,7 +29,9 @@ def rows(address: str) -> dict[str, dict[str, Any]]:
 
 
 def test_agents_are_listed_messaged_and_stopped(address: str) -> None:
-    assert list(rows(address)) == ["ana", "bob"]
+    found = rows(address)
+    assert list(found) == ["ana", "bob"]
+    assert [row["node"] for row in found.values()] == [address.partition(":")[0]] * 2
     table = typed("ps", "--fleet", "watched", RAY_ADDRESS=address)
     assert table.stdout.startswith("fleet watched: 2 agents\n")
     assert "ana" in table.stdout

@@ -49,6 +49,15 @@ def test_in_few_columns_the_counts_of_mail_share_one() -> None:
     assert "consumed" in lines(fleet_table(ROWS, {}, 120), 120)[1]
 
 
+def test_nodes_are_told_where_there_are_several_and_room_for_them() -> None:
+    rows = (replace(LEAD, node="10.0.0.7"), replace(WORKER, node="10.0.0.8"))
+    shown = lines(fleet_table(rows, {}, 120), 120)
+    assert " node " in shown[1]
+    assert (" 10.0.0.7 " in shown[3], " 10.0.0.8 " in shown[4]) == (True, True)
+    for few in (fleet_table(rows, {}, 80), fleet_table((rows[0], replace(WORKER, node="10.0.0.7")), {}, 120)):
+        assert "node" not in "".join(lines(few, 120))
+
+
 def test_money_and_calls_are_shown_where_they_are_limited() -> None:
     spent, limits = Amount(8_210, 123_000_000, 3, 40), Limits(tokens=10_000, dollars=2, model_calls=9, tool_calls=50)
     rows = (replace(WORKER, spent=spent, limits=limits), replace(LEAD, spent=spent))
