@@ -188,6 +188,7 @@ class Fleet(Helm):
             try:
                 await self._closing.run(grace, cancelled=cancelled)
             finally:
+                self._over = True
                 watching, self._terminable = self._terminable, None
                 termination().release(watching)
 

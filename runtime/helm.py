@@ -13,7 +13,7 @@ from ..protocols.notices import Notice
 from ..protocols.outcome import Outcome
 from .approvals import Approvals
 from .clock import SystemClock
-from .errors import FleetClosed, NameInvalid, NumberInvalid
+from .errors import ChannelClosed, FleetClosed, NameInvalid, NumberInvalid
 from .given import check_kind, check_task, check_text, text_flaw
 from .run import Run, untold, watch
 from .sender import Sender
@@ -83,6 +83,7 @@ class Helm:
     """
 
     _stage: Literal["new", "open", "closed"] = "new"
+    _over: bool = False
     _sender: Sender | None = None
 
     def __init__(self, name: str, made: System) -> None:
@@ -277,7 +278,7 @@ class Helm:
         return await self._system.accounts()
 
     def notices(self, after: int = 0) -> AsyncIterator[Notice]:
-        """All notices numbered above `after`, for ever; below 0, it counts from the end.
+        """All notices numbered above `after`, until this process has closed the fleet; below 0, it counts from the end.
 
         With a journal those of the fleet's earlier lives come first: a loop that ends at an event must look at its run.
 
@@ -286,7 +287,15 @@ class Helm:
         """
         if type(after) is not int:  # a bool is none
             raise NumberInvalid(name="after", given=repr(after), reason="notices are numbered 1, 2, 3 and so on")
-        return watch(self._system, after)
+        return self._told(self._system, after)
+
+    async def _told(self, system: System, after: int) -> AsyncIterator[Notice]:
+        try:
+            async for notice in watch(system, after, lambda: self._over):
+                yield notice
+        except ChannelClosed:
+            if self._stage != "closed":
+                raise
 
 
 def name_of(agent: AgentRef | str) -> AgentId:

@@ -37,13 +37,13 @@ async def serve(name: str, address: str, host: str, port: int, *, browser: bool)
     """Serve one fleet until it is over.
 
     Raises:
-        SystemUnavailable: It is over.
+        FleetOver: It is over.
     """
     import webbrowser
 
     from anyio import to_thread
 
-    from ..errors import SystemUnavailable
+    from .errors import FleetOver
     from .joining import running
 
     async with running(name, address) as fleet:
@@ -51,5 +51,5 @@ async def serve(name: str, address: str, host: str, port: int, *, browser: bool)
         say(f"fleet {fleet.name}: {made.link}")
         if browser:
             await to_thread.run_sync(webbrowser.open, made.link, abandon_on_cancel=True)
-        reason = await fleet.dashboard_over()
-        raise SystemUnavailable(system="gateway", reason=f"the fleet {fleet.name!r} is over: {reason}")
+        await fleet.dashboard_over()
+        raise FleetOver(fleet=fleet.name)

@@ -7,6 +7,7 @@ FleetError                       protocols/errors.py
 │   ├── ModelUnusable            a model that cannot be asked as it was named
 │   ├── PresetFileInvalid        a file that holds no preset
 │   └── ToolsMissing             `--tools` that names no tool
+├── FleetOver                    a fleet ended while it was looked at: exit status 1
 ├── Interrupted                  Ctrl-C: exit status 130
 └── Terminated                   SIGTERM: exit status 143
 """
@@ -17,6 +18,7 @@ from ...protocols.errors import AuthRefused, BadRequest, FleetError, ProviderUnr
 
 __all__ = (
     "SUSPECTS",
+    "FleetOver",
     "FolderUnusable",
     "InputInvalid",
     "Interrupted",
@@ -98,6 +100,15 @@ class ToolsMissing(InputInvalid):
         """Keep the facts."""
         super().__init__(reason=f"--tools {named} gives no tools: {reason}.")
         self.named = named
+
+
+class FleetOver(FleetError):
+    """The `fleet` ended while a command showed it or steered it."""
+
+    def __init__(self, *, fleet: str) -> None:
+        """Keep the facts."""
+        super().__init__(f"The fleet {fleet!r} is over: whoever ran it has ended it.")
+        self.fleet = fleet
 
 
 class Interrupted(FleetError):

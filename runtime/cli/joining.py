@@ -5,7 +5,10 @@ from contextlib import AsyncExitStack, asynccontextmanager
 
 from rich.console import Console
 
+from ...protocols.ids import SUPERVISOR
+from ..errors import ChannelClosed
 from ..fleet import Fleet
+from .errors import FleetOver
 from .ticking import ticking
 
 __all__ = ("running",)
@@ -21,9 +24,15 @@ async def running(name: str, address: str) -> AsyncGenerator[Fleet, None]:
 
     Raises:
         SystemUnavailable: Ray or the fleet is not there.
+        FleetOver: It was there, and has ended.
     """
     async with AsyncExitStack() as stack:
         with ticking(Console(stderr=True)):
             fleet = Fleet.attach(name or None, address=None if address == "auto" else address)
             await stack.enter_async_context(fleet)
-        yield fleet
+        try:
+            yield fleet
+        except ChannelClosed as error:
+            if error.agent != SUPERVISOR:
+                raise
+            raise FleetOver(fleet=fleet.name) from error

@@ -7,7 +7,7 @@ import typer
 
 from ..helm import Helm
 from .console import say
-from .errors import InputInvalid
+from .errors import FleetOver, InputInvalid
 from .options import Address, FleetName
 from .status import NAME
 
@@ -16,7 +16,7 @@ __all__ = ("EPILOG", "record", "written")
 EPILOG = """\
 Example: amrita-fleet record monday.jsonl
 
-Exit status: 1 no fleet runs there, or it has ended, 2 bad input: that includes a file that is there already, 130
+Exit status: 0 the fleet is over, 1 no fleet runs there, 2 bad input: that includes a file that is there already, 130
 interrupted."""
 
 
@@ -26,7 +26,10 @@ def record(
     fleet: FleetName = "",
     address: Address = "auto",
 ) -> None:
-    """Write a running fleet's notices to a file, from the oldest it remembers, until Ctrl-C. `replay` shows them."""
+    """Write a running fleet's notices to a file, from the oldest it remembers, until it is over or Ctrl-C.
+
+    `replay` shows them.
+    """
     from .carry_out import carry_out
 
     left = f"what was recorded is in {file}; see it with `{NAME} replay {file}`"
@@ -41,8 +44,11 @@ async def recorded(file: Path, name: str, address: str) -> None:
     """
     from .joining import running
 
-    async with running(name, address) as fleet:
-        await written(fleet, file)
+    try:
+        async with running(name, address) as fleet:
+            await written(fleet, file)
+    except FleetOver as over:
+        say(f"{over} All that it told is in {file}.")
 
 
 async def written(fleet: Helm, file: Path) -> None:

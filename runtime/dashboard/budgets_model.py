@@ -3,7 +3,9 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from ...protocols.amounts import Amount
 from ...protocols.ids import AgentId
+from ...protocols.limits import UNITS, Unit, shown
 from ..supervision.account import Account, Level
 from .chronicle import Spent
 from .fleet_model import amount_shown
@@ -12,13 +14,13 @@ __all__ = ("DRAWN", "account_rows", "burn_down", "joined", "members", "spending"
 
 
 def account_rows(accounts: Iterable[Account]) -> list[dict[str, Any]]:
-    """A row for each account: `id` is its path; parts of the limit in per cent, None without a limit in tokens."""
+    """A row for each account: `id` is its path; parts are in per cent of the nearest limit, which is `of`."""
     return [account_row(each) for each in accounts]
 
 
 def account_row(account: Account) -> dict[str, Any]:
     """One account."""
-    most = None if account.limit is None else account.limit.tokens
+    settled, reserved, of = nearest(account)
     return {
         "id": "/".join(account.path),
         "level": str(account.level),
@@ -26,17 +28,36 @@ def account_row(account: Account) -> dict[str, Any]:
         "depth": len(account.path) - 1,
         "spent": account.spent.tokens,
         "reserved": account.reserved.tokens,
-        "limit": most,
-        "settled_part": part(account.spent.tokens, most),
-        "reserved_part": part(account.reserved.tokens, most),
+        "limit": "" if account.limit is None else str(account.limit),
+        "settled_part": settled,
+        "reserved_part": reserved,
+        "of": of,
         "shown": amount_shown(account),
         "calls": account.spent.model_calls,
     }
 
 
-def part(count: int, most: int | None) -> float | None:
+def nearest(account: Account) -> tuple[float | None, float | None, str]:
+    """What is spent and set aside of the nearest limit, in per cent, and that limit; None: nothing is limited."""
+    limit = account.limit
+    if limit is None:
+        return None, None, ""
+    parts = [
+        (part(amount_of(account.spent, unit), most), part(amount_of(account.reserved, unit), most), shown(unit, most))
+        for unit in UNITS
+        if (most := getattr(limit, unit.value)) is not None
+    ]
+    return max(parts, key=lambda each: each[0] + each[1], default=(None, None, ""))
+
+
+def amount_of(amount: Amount, unit: Unit) -> float:
+    """How much of one unit there is in an amount."""
+    return amount.dollars if unit is Unit.DOLLARS else getattr(amount, unit.value)
+
+
+def part(count: float, most: float) -> float:
     """A count in per cent of the most."""
-    return None if not most else round(min(100.0, 100 * count / most), 1)
+    return round(min(100.0, 100 * count / most), 1)
 
 
 def members(account: Account, accounts: Iterable[Account]) -> tuple[AgentId, ...]:

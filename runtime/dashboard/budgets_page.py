@@ -4,6 +4,8 @@ from typing import Any
 
 from nicegui import ui
 
+from ...protocols.limits import Unit
+from ...protocols.notices import Notice
 from ..supervision.account import Account, Level
 from .budgets_model import account_rows, burn_down, joined, members
 from .chronicle import Spent
@@ -27,10 +29,11 @@ COLUMNS: list[dict[str, Any]] = [
     {"headerName": "Account", "field": "name", "width": 160, "pinned": "left"},
     {"headerName": "Level", "field": "level", "width": 90},
     {"headerName": "Spent of limit", "field": "settled_part", "flex": 2, "minWidth": 200, ":cellStyle": BAR,
-     ":valueFormatter": "p => p.value == null ? 'no limit' : p.value + ' %'", "filter": "agNumberColumnFilter"},
+     ":valueFormatter": "p => p.value == null ? 'no limit' : p.value + ' % of ' + p.data.of",
+     "filter": "agNumberColumnFilter"},
     {"headerName": "Spent", "field": "spent", "width": 110, ":valueFormatter": BIG, "filter": "agNumberColumnFilter"},
     {"headerName": "Set aside", "field": "reserved", "width": 110, ":valueFormatter": BIG, "filter": False},
-    {"headerName": "Limit", "field": "limit", "width": 110, ":valueFormatter": BIG, "filter": "agNumberColumnFilter"},
+    {"headerName": "Limit", "field": "limit", "width": 150},
     {"headerName": "Calls", "field": "calls", "width": 90, ":valueFormatter": BIG, "filter": False},
 ]  # fmt: skip
 
@@ -141,11 +144,18 @@ def asking_card(seat: Seat, agent: str) -> ui.element:
             ui.link(agent, f"/agent/{agent}").classes("af-title")
             ui.label(notice.text).classes("af-text")
         with ui.element("div").classes("af-levers").style("margin-top: 8px"):
-            limit_lever(seat, named, lambda: next((each for each in seat.view.accounts if each.name == account), None))
+            known = lambda: next((each for each in seat.view.accounts if each.name == account), None)  # noqa: E731
+            limit_lever(seat, named, known, short_unit(notice))
             question = f"Grant {account} no more? Who needs more of it gives its last answer."
             ask = ask_first(question, "Grant no more", no_more, colour="negative")
             ui.button("Grant no more", on_click=ask).props("flat color=negative")
     return card
+
+
+def short_unit(notice: Notice) -> Unit:
+    """Of what an agent needs more, as a notice says it: `tokens`, `fleet_model_calls`."""
+    said = str(notice.data.get("limit", ""))
+    return next((unit for unit in Unit if said.endswith(unit)), Unit.TOKENS)
 
 
 def curve() -> dict[str, Any]:

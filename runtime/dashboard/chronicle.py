@@ -92,7 +92,9 @@ class Chronicle:
             self.asking.pop(notice.agent, None)
 
     def _spend(self, notice: Notice) -> None:
-        self.asking.pop(notice.agent, None)
+        # The Supervisor tells at once that an agent asks; what the agent did before comes later, with its own report.
+        if (asks := self.asking.get(notice.agent)) is not None and notice.at > asks.at:
+            del self.asking[notice.agent]
         tokens = count(notice, "prompt") + count(notice, "completion")
         rise(self.spent, notice.at, tokens, POINTS)
         rise(self.spent_by.setdefault(notice.agent, []), notice.at, tokens, POINTS_EACH)

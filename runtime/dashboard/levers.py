@@ -2,11 +2,12 @@
 
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
+from typing import Any, cast
 
 from nicegui import ui
 
 from ...protocols.errors import FleetError
-from ...protocols.limits import Limits
+from ...protocols.limits import Limits, Unit
 from ...protocols.mail import Receipt
 from ..supervision.account import Account
 from .seat import Seat
@@ -128,21 +129,31 @@ class Receipts:
                 self._open = [(found, state) if each[1] is state else each for each in self._open]
 
 
-def limit_lever(seat: Seat, account: str | None, known: Callable[[], Account | None]) -> None:
-    """A field for a new limit in tokens; of a limit that there is, all else stays as it is."""
-    shown = "the fleet" if account is None else account
-    field = ui.number(f"Token limit of {shown}", min=1, precision=0, format="%d").props("outlined dense")
+FIELDS = {
+    Unit.TOKENS: "Token limit",
+    Unit.DOLLARS: "Limit in dollars",
+    Unit.MODEL_CALLS: "Limit of model calls",
+    Unit.TOOL_CALLS: "Limit of tool calls",
+    Unit.SECONDS: "Limit in seconds",
+}
+
+
+def limit_lever(seat: Seat, account: str | None, known: Callable[[], Account | None], unit: Unit = Unit.TOKENS) -> None:
+    """A field for a new limit of one unit; of a limit that there is, all else stays as it is."""
+    shown, whole = "the fleet" if account is None else account, unit not in {Unit.DOLLARS, Unit.SECONDS}
+    field = ui.number(f"{FIELDS[unit]} of {shown}", min=1 if whole else None, precision=0 if whole else None)
+    field.props("outlined dense")
     wanted: Limits | None = None
 
     def question() -> str:
         nonlocal wanted
         if field.value is None:
-            ui.notify("Write a number of tokens first.", type="warning")
+            ui.notify("Write a number first.", type="warning")
             return ""
-        tokens, found = int(field.value), known()
-        now = None if found is None else found.limit
+        most, found = int(field.value) if whole else float(field.value), known()
+        now, given = None if found is None else found.limit, cast("dict[str, Any]", {unit.value: most})
         try:
-            wanted = Limits(tokens=tokens) if now is None else replace(now, tokens=tokens)
+            wanted = Limits(**given) if now is None else replace(now, **given)
         except FleetError as error:
             ui.notify(str(error), type="negative")
             return ""

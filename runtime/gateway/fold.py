@@ -59,7 +59,8 @@ def fold(folded: Folded, notices: Iterable[Notice]) -> Folded:
     """The fleet after further notices, in order."""
     rows = dict(folded.rows)
     for notice in notices:
-        take(rows, notice)
+        if notice.agent in rows or notice.type is not NoticeType.BUDGET:  # else it is about the fleet or a team
+            take(rows, notice)
     return Folded(folded.fleet, MappingProxyType(rows))
 
 

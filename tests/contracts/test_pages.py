@@ -2,6 +2,7 @@
 
 import re
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 
@@ -124,6 +125,25 @@ async def test_a_call_that_waits_is_allowed_on_the_page(make_fleet: MakeFleet) -
             await at.confirm("Allow")
             assert (await run.outcome()).text == "Gone."
             await at.sees("No call waits for you.")
+
+
+async def test_a_limit_of_calls_is_raised_on_the_page_and_the_others_stay(make_fleet: MakeFleet) -> None:
+    async with make_fleet() as fleet:
+        few = Limits(tokens=90_000, model_calls=1, on_exhaustion="ask")
+        model = scripted(call("weigh", what="apples"), say("Done."))
+        (fred,) = await fleet.spawn(Agent(preset=model, tools=(weigh_tool(),), limit=few), ["fred"])
+        async with window(fleet) as at:
+            await at.open("/budgets")
+            await at.sees("No agent waits for a higher limit.")
+            run = await fred.start("Weigh.")
+            await at.sees("needs at least 1 model call")
+            await at.write("Limit of model calls of fred", "5")
+            await at.page.get_by_role("button", name="Set limit").last.click()
+            await at.confirm("Set")
+            assert (await run.outcome()).text == "Done."
+            await at.sees("No agent waits for a higher limit.")
+            (account,) = [each for each in await fleet.accounts() if each.name == "fred"]
+            assert account.limit == replace(few, model_calls=5)
 
 
 async def test_a_limit_that_is_raised_on_the_page_lets_an_agent_go_on(make_fleet: MakeFleet) -> None:

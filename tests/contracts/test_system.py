@@ -397,6 +397,24 @@ async def test_an_adapter_of_the_users_own_speaks_wherever_the_agent_lives(make_
         assert (await ana.run("?")).text == "HELLO"
 
 
+async def test_whoever_reads_the_notices_comes_to_an_end_with_the_fleet(make_fleet: MakeFleet) -> None:
+    begun = asyncio.Event()
+
+    async def read() -> list[str]:
+        told: list[str] = []
+        async for notice in fleet.notices():
+            told.append(f"{notice.agent} {notice.extra_type}")
+            begun.set()
+        return told
+
+    async with make_fleet() as fleet:
+        await fleet.spawn(Agent(preset=scripted(say("hi"))), ["ana"])
+        reading = asyncio.create_task(read())
+        await begun.wait()
+    async with asyncio.timeout(30):
+        assert (await reading)[:2] == ["ana admitted", "ana ready"]
+
+
 async def test_a_fleet_is_used_only_while_it_is_open(make_fleet: MakeFleet) -> None:
     fleet = make_fleet()
     with pytest.raises(FleetClosed, match="not open yet"):

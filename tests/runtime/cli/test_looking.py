@@ -8,11 +8,13 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
 
 from amrita_fleet.runtime.cli.status import Status
+from amrita_fleet.runtime.gateway.recording import Recording
 
 from .owned import environment, owned, typed
 
@@ -93,3 +95,33 @@ def test_a_terminal_shows_the_fleet_as_it_is_until_q_is_pressed(address: str, tm
         terminal.until("left with 0")
     finally:
         terminal.close()
+
+
+def test_whoever_records_a_fleet_is_told_when_it_is_over_and_has_all_of_it(tmp_path: Path) -> None:
+    with owned("ran") as address, ExitStack() as stack:
+        recording = stack.enter_context(beside(address, tmp_path, "record", "it.jsonl"))
+        watching = stack.enter_context(beside(address, tmp_path, "watch"))
+        assert recording.stdout is not None
+        assert recording.stdout.readline() == "fleet watched: recorded in it.jsonl\n"
+        leaving = stack.pop_all()
+    with leaving:
+        out, err = recording.communicate(timeout=PATIENCE)
+        assert (recording.returncode, err) == (Status.OK, "")
+        assert out.startswith("The fleet 'watched' is over: whoever ran it has ended it.")
+        _, said = watching.communicate(timeout=PATIENCE)
+        assert watching.returncode == Status.FAILED
+        assert said.startswith("amrita-fleet: The fleet 'watched' is over: whoever ran it has ended it.\n")
+    told = Recording.read(tmp_path / "it.jsonl").notices
+    assert "run.finished" in {f"{each.type}.{each.extra_type}" for each in told}
+
+
+def beside(address: str, folder: Path, *arguments: str) -> subprocess.Popen[str]:
+    """A command that goes on while the fleet does."""
+    return subprocess.Popen(
+        [sys.executable, "-m", "amrita_fleet", *arguments],
+        cwd=folder,
+        env=environment(RAY_ADDRESS=address),
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )

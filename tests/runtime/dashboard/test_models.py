@@ -1,5 +1,7 @@
 """What the pages show, made of rows, accounts and notices."""
 
+from dataclasses import replace
+
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -78,9 +80,11 @@ def test_a_call_waits_until_it_is_answered_or_its_run_is_over() -> None:
 
 
 def test_who_needs_more_asks_until_it_goes_on() -> None:
-    asked = notice("budget.asked", account="ana")
+    asked = replace(notice("budget.asked", account="ana"), at=replied(5, 2).at - 1)
     assert set(chronicle(asked).asking) == {"ana"}
     assert chronicle(asked, replied(5, 2)).asking == {}
+    early = replace(replied(5, 2), at=asked.at - 1)  # an agent's own report comes after the Supervisor's notice
+    assert set(chronicle(asked, early).asking) == {"ana"}
     assert chronicle(asked, notice("agent.stopped", number=2)).asking == {}
 
 
@@ -146,6 +150,12 @@ def test_an_account_has_parts_of_its_limit_and_none_without_one() -> None:
     (first, second) = account_rows([limited, Account(("f", "bob"), settled=Amount(3))])
     assert (first["settled_part"], first["reserved_part"], first["name"]) == (25.0, 10.0, "ana")
     assert second["settled_part"] is None
+    limits = Limits(tokens=1_000, dollars=2.0, model_calls=4)
+    (third,) = account_rows(
+        [Account(("f",), limits, settled=Amount(100, model_calls=3), reserved=Amount(model_calls=1))]
+    )
+    assert (third["settled_part"], third["reserved_part"], third["of"]) == (75.0, 25.0, "4 model calls")
+    assert third["limit"] == "1,000 tokens, $2.00, 4 model calls"
 
 
 @given(st.lists(st.integers(0, 5000), max_size=60), st.integers(0, 10_000), st.none() | st.integers(1, 10**6))

@@ -170,6 +170,11 @@ def test_a_file_that_is_not_there_is_named(tmp_path: Path) -> None:
         Recording.read(tmp_path / "missing")
 
 
+def test_what_is_told_of_the_fleets_account_makes_nobody_an_agent() -> None:
+    limited = Notice(NoticeType.BUDGET, "no_more", AgentId("house"), "house gets no more", number=1)
+    assert fold(Folded("house"), (limited,)).rows == {}
+
+
 def told_by_notices(row: AgentStatus) -> tuple[object, ...]:
     """What of a row notices tell."""
     mail = (row.waiting, row.sent, row.consumed)
