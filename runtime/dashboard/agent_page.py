@@ -47,7 +47,7 @@ def agent_page(seat: Seat, name: str) -> None:
             return
         with ui.element("div").classes("af-card"):
             state_card(seat, name)
-        with ui.element("div").classes("af-cards"):
+        with ui.element("div").classes("af-cards af-steers"):
             with ui.element("div").classes("af-card").style("flex: 2 1 320px"):
                 send_lever(seat, name)
             with ui.element("div").classes("af-card").style("flex: 1 1 300px"):

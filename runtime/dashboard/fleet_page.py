@@ -123,4 +123,4 @@ def stop_all(seat: Seat) -> None:
 
     question = f"Stop all agents of {seat.view.fleet}, for good? What they have not finished stays undone."
     ask = ask_first(question, "Stop all", act, colour="negative")
-    ui.button("Stop all", icon="stop", on_click=ask).props("outline color=negative")
+    ui.button("Stop all", icon="stop", on_click=ask).props("outline color=negative").classes("af-steers")

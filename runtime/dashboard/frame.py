@@ -33,6 +33,8 @@ def frame(seat: Seat, here: str) -> Generator[None, None, None]:
         with ui.row(wrap=False).classes("w-full items-center gap-3"):
             ui.label("Amrita Fleet").classes("af-brand").style("white-space: nowrap")
             ui.label(seat.view.fleet).classes("af-fleet")
+            if not seat.source.moves:
+                ui.label("a recording: nothing can be steered").classes("af-fleet")
             ui.space()
             theme_switch()
         with ui.element("nav").classes("af-nav").props('aria-label="Pages"'):
@@ -51,7 +53,7 @@ def frame(seat: Seat, here: str) -> Generator[None, None, None]:
         over.set_visibility(bool(ended or trouble))
 
     kept_fresh(seat, tell)
-    with ui.element("div").classes("af-body"):
+    with ui.element("div").classes("af-body" if seat.source.moves else "af-body af-still"):
         yield
     watch(seat)
 

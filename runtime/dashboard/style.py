@@ -44,6 +44,7 @@ body { background: var(--back) !important; color: var(--ink); font-family: syste
 .af-grid.af-link .ag-row { cursor: pointer; }
 .af-bar { height: 8px; border-radius: 4px; background: var(--line); display: flex; overflow: hidden; width: 100%; }
 .af-bar > .af-settled { background: var(--blue); height: 100%; }
+.af-still .af-levers, .af-still .af-steers { display: none; }
 .af-levers { display: flex; flex-wrap: wrap; gap: 8px; align-items: center; }
 .af-grid, .af-grid [class*="ag-theme-params"] { --ag-background-color: var(--card) !important;
   --ag-foreground-color: var(--ink) !important; --ag-border-color: var(--line) !important;

@@ -26,6 +26,8 @@ MOST = 1000
 class FixedLevers:
     """Levers that move nothing: what was recorded has happened."""
 
+    moves = False
+
     def __init__(self, fleet: str) -> None:
         """Keep whose they would be."""
         self._fleet = fleet

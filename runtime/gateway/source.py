@@ -21,6 +21,11 @@ __all__ = ("FleetLevers", "FleetSource", "SystemSource")
 class FleetLevers(Protocol):
     """What the gateway can do to a fleet."""
 
+    @property
+    def moves(self) -> bool:
+        """Whether they move anything: those of a recording do not."""
+        ...
+
     async def answer(self, approval: str, *, allowed: bool, reason: str) -> None:
         """Answer one; raises what `Approvals.allow` and `Approvals.refuse` raise."""
         ...
@@ -103,6 +108,8 @@ class FleetSource(FleetLevers, Protocol):
 
 class SystemLevers:
     """The levers of a running fleet, by its helm and its system."""
+
+    moves = True
 
     def __init__(self, helm: Helm, system: System) -> None:
         """Both belong to the running event loop, and are open."""

@@ -7,14 +7,22 @@ from dataclasses import replace
 import pytest
 
 from amrita_fleet import Agent, Fleet, Limits, Tool, tool
+from amrita_fleet.protocols.ids import AgentId
+from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.providers.script import call, repeat, say
 from amrita_fleet.protocols.providers.scripted import scripted
+from amrita_fleet.runtime.clock import SystemClock
+from amrita_fleet.runtime.gateway.recorded import RecordedSource
+from amrita_fleet.runtime.gateway.recording import Recording
 
 pytest.importorskip("playwright", reason="playwright is not installed")
+pytest.importorskip("nicegui", reason="nicegui is not installed")
 
 from playwright.async_api import expect
 
-from .window import CHROMIUM, PATIENCE_MS, window
+from amrita_fleet.runtime.dashboard.opening import open_dashboard
+
+from .window import CHROMIUM, PATIENCE_MS, window, window_at
 
 MakeFleet = Callable[..., Fleet]
 
@@ -160,6 +168,22 @@ async def test_a_limit_that_is_raised_on_the_page_lets_an_agent_go_on(make_fleet
             await at.confirm("Set")
             assert (await run.outcome()).text == "Done."
             await at.sees("No agent waits for a higher limit.")
+
+
+async def test_a_recording_is_called_one_and_has_no_levers() -> None:
+    came = Notice(NoticeType.AGENT, "admitted", AgentId("ana"), "joined the fleet", number=1, at=1.0)
+    source = RecordedSource(Recording("house", (came,)), SystemClock())
+    serving, dashboard = await open_dashboard(source, "127.0.0.1", 0)
+    try:
+        async with window_at(dashboard) as at:
+            for page in ("/", "/agent/ana", "/budgets"):
+                await at.open(page)
+                await at.sees("ana" if page != "/budgets" else "Accounts")
+                await expect(at.page.get_by_text("a recording: nothing can be steered")).to_be_visible()
+                for lever in ("Stop all", "Pause", "Send", "Set limit"):
+                    assert await at.page.get_by_role("button", name=lever).count() == 0  # what is hidden has no role
+    finally:
+        await serving.aclose()
 
 
 async def test_the_graph_has_who_wrote_to_whom(make_fleet: MakeFleet) -> None:
