@@ -106,7 +106,7 @@ DEATHS = counter("deaths", "Lives of agents that ended with their process.")
 RESTARTS = counter("restarts", "Lives of agents that went on where an earlier one was.")
 SPENT = gauge("spent", "What the fleet has spent of a unit.", "unit")
 RESERVED = gauge("reserved", "What is set aside for calls in flight, of a unit.", "unit")
-LIMIT = gauge("limit", "The most that the fleet may spend of a unit; not there where there is no limit.", "unit")
+LIMIT = gauge("limit", "The most that the fleet may spend of a unit; infinite where that was lifted.", "unit")
 
 CATALOGUE = (
     AGENTS,

@@ -4,6 +4,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 from itertools import count
+from math import inf
 from typing import Protocol
 
 from ...protocols.checkin import AgentStatus
@@ -63,6 +64,7 @@ class MetricsRecorder:
         self._clock = clock
         self._tally = NoticeTally()
         self._shown: dict[Metric, set[str]] = {}
+        self._limited: set[Unit] = set()
         past = books.feed.state()
         self._after = past.last
         for notice in past.kept:  # for the age of the mail that waits
@@ -111,10 +113,12 @@ class MetricsRecorder:
             parts = (amount.tokens, amount.dollars, amount.model_calls, amount.tool_calls)
             for unit, part in zip(COUNTED, parts, strict=True):
                 self._meter.set(metric, {"unit": unit.value}, part)
-        limits = {} if fleet.limit is None else {unit: getattr(fleet.limit, unit.value) for unit in Unit}
-        for unit, most in limits.items():
+        for unit in Unit:
+            most = None if fleet.limit is None else getattr(fleet.limit, unit.value)
             if most is not None:
-                self._meter.set(catalogue.LIMIT, {"unit": unit.value}, most)
+                self._limited.add(unit)
+            if unit in self._limited:  # of one that was lifted, Ray would keep the last value
+                self._meter.set(catalogue.LIMIT, {"unit": unit.value}, inf if most is None else most)
 
     def _gauge(self, metric: Metric, label: str, values: Mapping[str, float]) -> None:
         """Set a gauge for each value of its label; one that is gone is 0."""

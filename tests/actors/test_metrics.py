@@ -65,7 +65,7 @@ async def until(client: httpx.AsyncClient, query: str, value: float) -> None:
             while True:
                 try:
                     got = [found for _, found in await asked(client, query)]
-                except httpx.TransportError as error:  # it is being started
+                except httpx.HTTPError as error:  # it is being started: nobody listens, or it answers 503
                     got = error
                 if got == [value]:
                     return

@@ -1,6 +1,7 @@
 """Metrics as a Supervisor's process keeps them."""
 
 import asyncio
+from math import inf
 
 import pytest
 
@@ -59,6 +60,10 @@ def test_what_is_set_is_what_rows_and_the_fleets_account_say() -> None:
     assert meter.values[catalogue.RESERVED.name, "tokens"] == 0
     limits = {key[1:]: value for key, value in meter.values.items() if key[0] == catalogue.LIMIT.name}
     assert limits == {("tokens",): 1_000, ("seconds",): 60.0}
+    books.limit("", Limits(tokens=2_000))
+    recorder.look()
+    assert meter.values[catalogue.LIMIT.name, "tokens"] == 2_000
+    assert meter.values[catalogue.LIMIT.name, "seconds"] == inf
 
 
 def test_what_another_process_has_counted_is_not_counted_again() -> None:

@@ -89,6 +89,20 @@ def mail(event: str, number: int, at: float, **facts: str) -> Notice:
     return Notice(NoticeType.MAIL, event, AgentId("ana"), "", data={"id": f"m{number}", **facts}, at=at)
 
 
+@pytest.mark.parametrize(
+    ("kind", "event", "facts", "key"),
+    [
+        (NoticeType.AGENT, "died", {"restarts": True}, (catalogue.DEATHS.name,)),
+        (NoticeType.AGENT, "revived", {}, (catalogue.RESTARTS.name,)),
+        (NoticeType.WATCH, "found", {"trouble": "wedged"}, (catalogue.STALLS.name, "wedged")),
+    ],
+)
+def test_deaths_restarts_and_troubles_are_counted(
+    kind: NoticeType, event: str, facts: dict[str, Json], key: tuple[str, ...]
+) -> None:
+    assert tallied([Notice(kind, event, AgentId("ana"), "", data=facts)]).values == {key: 1}
+
+
 def test_the_oldest_unread_message_is_known_until_it_is_read_or_dead() -> None:
     tally = NoticeTally()
     for notice in (mail("sent", 1, 10.0), mail("sent", 2, 20.0), mail("sent", 3, 30.0)):
