@@ -188,7 +188,7 @@ def test_every_attribute_of_a_span_is_told() -> None:
 
 def test_every_metric_is_told_with_its_kind_and_labels() -> None:
     told = {name: cells[:2] for name, cells in table("metrics", "metric").items()}
-    assert told == {each.name: [each.kind, ", ".join(f"`{label}`" for label in each.labels)] for each in CATALOGUE}
+    assert told == {each.name: [each.kind, "`, `".join(each.labels) or "none"] for each in CATALOGUE}
 
 
 def test_every_fault_of_the_simulator_is_told() -> None:
