@@ -113,9 +113,11 @@ class Reporter:
             while self._status().phase != self._told:
                 try:
                     await self._report(())
-                except FleetError as error:
-                    log.info("a row is reported with the next notice: %s", error)
+                except FleetClosed:
                     return
+                except FleetError as error:
+                    log.info("a row waits: %s", error)
+                    await self._clock.sleep(PAUSE)
                 await self._send()  # what was added meanwhile
 
     async def aclose(self) -> None:

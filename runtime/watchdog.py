@@ -207,14 +207,18 @@ class Watchdog:
         While the Supervisor itself waits for its journal, agents wait for the Supervisor: nothing is done about any.
         """
         asked, stands = self._clock.monotonic(), self._supervisor.log.waits
+        with self._lock:
+            stirred, self._stirred = self._stirred, set()
         rows = self._supervisor.statuses()
-        with self._lock:
-            stirred = frozenset(self._stirred)
-            self._stirred.clear()
         busy = tuple(row.agent for row in rows if row.phase not in QUIET or row.agent in stirred)
-        signs = await self._probes.take(busy)
+        try:
+            signs = await self._probes.take(busy)
+        except BaseException:
+            with self._lock:
+                self._stirred |= stirred
+            raise
         with self._lock:
-            self._stirred.update(agent for agent in stirred if is_at_work(signs.get(agent)))
+            self._stirred |= {agent for agent in stirred if is_at_work(signs.get(agent))}
             now = self._clock.monotonic()
             for row in rows:
                 sign = signs.get(row.agent)

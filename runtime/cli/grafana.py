@@ -44,9 +44,11 @@ def write(path: Path, *, force: bool) -> None:
     text = shipped_dashboard()
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        if path.exists() and not force and path.read_bytes() != text.encode():
-            raise InputInvalid(reason=f"The file {str(path)!r} says something else: --force replaces it.")
-        path.write_text(text, encoding="utf-8")
+        other = path.exists() and not force and path.read_bytes() != text.encode()
+        if not other:
+            path.write_text(text, encoding="utf-8")
     except (OSError, ValueError) as error:  # a path with a null character is a ValueError
         reason = error.strerror if isinstance(error, OSError) else str(error)
         raise InputInvalid(reason=f"The file {str(path)!r} cannot be written: {reason}.") from None
+    if other:
+        raise InputInvalid(reason=f"The file {str(path)!r} says something else: --force replaces it.")

@@ -1,9 +1,9 @@
 """What a fleet's notices add to its metrics. Pure."""
 
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
-from ...protocols.ids import MessageId
+from ...protocols.ids import USER, MessageId
 from ...protocols.notices import Notice, NoticeType
 from . import catalogue
 from .catalogue import Metric
@@ -33,6 +33,9 @@ UNKNOWN_MODEL = "unknown"
 """The model of answers that were recorded before it was told."""
 
 
+T = TypeVar("T")
+
+
 class Change(NamedTuple):
     """One value for a counter or a histogram."""
 
@@ -51,7 +54,7 @@ class NoticeTally:
     def __init__(self) -> None:
         """Begin with no message on its way."""
         self._sent: dict[MessageId, float] = {}
-        self._over: dict[MessageId, float] = {}
+        self._over: dict[MessageId, float | None] = {}
 
     def oldest(self) -> float | None:
         """When the oldest unread message was sent, in Unix seconds; None: there is none that it knows of."""
@@ -77,24 +80,25 @@ class NoticeTally:
         message, at = MessageId(str(notice.data.get("id", ""))), notice.at
         match notice.extra_type:
             case "sent":
-                if (read := self._over.pop(message, None)) is None:
+                if message not in self._over:
                     keep(self._sent, message, at)
-                else:
+                elif (read := self._over.pop(message)) is not None:
                     yield Change(catalogue.MAIL_READ_SECONDS, NO_LABELS, max(0.0, read - at))
             case "consumed":
                 yield Change(catalogue.MAIL_READ, NO_LABELS, 1)
-                if (sent := self._sent.pop(message, None)) is None:
-                    keep(self._over, message, at)
-                else:
+                if (sent := self._sent.pop(message, None)) is not None:
                     yield Change(catalogue.MAIL_READ_SECONDS, NO_LABELS, max(0.0, at - sent))
+                elif notice.data.get("sender") != USER:
+                    keep(self._over, message, at)
             case "dead":
-                self._sent.pop(message, None)
+                if self._sent.pop(message, None) is None and notice.data.get("sender") != USER:
+                    keep(self._over, message, None)
                 yield Change(catalogue.DEAD_LETTERS, {"reason": str(notice.data.get("refusal", ""))}, 1)
             case _:
                 pass
 
 
-def keep(times: dict[MessageId, float], message: MessageId, at: float) -> None:
+def keep(times: dict[MessageId, T], message: MessageId, at: T) -> None:
     """Remember a message; the oldest is forgotten where there are too many."""
     times.setdefault(message, at)
     if len(times) > MOST_KEPT:

@@ -232,7 +232,8 @@ def test_the_dashboard_for_grafana_is_written_and_another_file_is_left(tmp_path:
     written.write_text("mine")
     refused = typed(*words(GRAFANA), cwd=tmp_path)
     assert (refused.returncode, written.read_text()) == (Status.BAD_INPUT, "mine")
-    assert "says something else: --force replaces it." in refused.stderr
+    said = "The file 'dashboards/amrita-fleet.json' says something else: --force replaces it."
+    assert refused.stderr.splitlines()[0] == f"amrita-fleet: {said}"
     assert typed(*words(GRAFANA), "--force", cwd=tmp_path).returncode == Status.OK
     nowhere = typed("grafana", str(written), cwd=tmp_path)
     assert (nowhere.returncode, nowhere.stdout) == (Status.BAD_INPUT, "")

@@ -121,6 +121,8 @@ def test_a_message_may_be_read_before_its_sender_tells_of_it() -> None:
     tally = NoticeTally()
     assert [change.metric for change in tally.read(mail("consumed", 1, 12.0))] == [catalogue.MAIL_READ]
     assert [change.value for change in tally.read(mail("sent", 1, 10.0))] == [2.0]
+    assert [change.metric for change in tally.read(mail("dead", 2, 12.0))] == [catalogue.DEAD_LETTERS]
+    assert list(tally.read(mail("sent", 2, 10.0))) == []
     assert tally.oldest() is None
 
 
