@@ -132,9 +132,13 @@ def askers(seat: Seat) -> None:
 def asking_card(seat: Seat, agent: str) -> ui.element:
     """One agent that a limit holds."""
     notice = next(each for name, each in seat.chronicle.asking.items() if name == agent)
-    account = str(notice.data.get("account", "")).rpartition("/")[2] or agent
-    found = next((each for each in seat.view.accounts if each.name == account), None)
-    named = None if found is not None and len(found.path) == 1 else account
+    account = str(notice.data.get("account", "")) or agent
+    whole = str(notice.data.get("limit", "")).startswith(f"{Level.FLEET}_")  # an agent may be named like its fleet
+    named = None if whole else account
+
+    def known() -> Account | None:
+        accounts = [each for each in seat.view.accounts if (each.level is Level.FLEET) == whole]
+        return next((each for each in accounts if whole or each.name == account), None)
 
     async def no_more() -> None:
         await pull(seat, seat.source.grant_no_more(named), "Who needs more gives its last answer.")
@@ -144,7 +148,6 @@ def asking_card(seat: Seat, agent: str) -> ui.element:
             ui.link(agent, f"/agent/{agent}").classes("af-title")
             ui.label(notice.text).classes("af-text")
         with ui.element("div").classes("af-levers").style("margin-top: 8px"):
-            known = lambda: next((each for each in seat.view.accounts if each.name == account), None)  # noqa: E731
             limit_lever(seat, named, known, short_unit(notice))
             question = f"Grant {account} no more? Who needs more of it gives its last answer."
             ask = ask_first(question, "Grant no more", no_more, colour="negative")
