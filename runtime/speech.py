@@ -7,6 +7,7 @@ from contextlib import contextmanager
 from ..protocols.ids import Incarnation
 from ..protocols.insight import NOTHING, Heard, Spoken
 from ..protocols.providers.base import Delta, Watcher
+from .first_of import first_of
 from .ports import Clock
 
 __all__ = ("GATHER", "Speech")
@@ -49,14 +50,7 @@ class Speech:
         Replies that were over before somebody asked again are passed over.
         """
         if self._heard == heard:
-            news = asyncio.ensure_future(self._news.wait())
-            limit = asyncio.ensure_future(self._clock.sleep(wait))
-            try:
-                await asyncio.wait({news, limit}, return_when=asyncio.FIRST_COMPLETED)
-            finally:
-                for each in (news, limit):
-                    each.cancel()
-                await asyncio.gather(news, limit, return_exceptions=True)
+            await first_of(self._news.wait(), self._clock.sleep(wait))
         if self._heard != heard and not self._over:
             await self._clock.sleep(GATHER)
         return self._beyond(heard)

@@ -3,9 +3,8 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from ...protocols.amounts import Amount
 from ...protocols.ids import AgentId
-from ...protocols.limits import UNITS, Unit, shown
+from ...protocols.limits import UNITS, count_of, shown
 from ..supervision.account import Account, Level
 from .chronicle import Spent
 from .fleet_model import amount_shown
@@ -43,16 +42,11 @@ def nearest(account: Account) -> tuple[float | None, float | None, str]:
     if limit is None:
         return None, None, ""
     parts = [
-        (part(amount_of(account.spent, unit), most), part(amount_of(account.reserved, unit), most), shown(unit, most))
+        (part(count_of(account.spent, unit), most), part(count_of(account.reserved, unit), most), shown(unit, most))
         for unit in UNITS
         if (most := getattr(limit, unit.value)) is not None
     ]
     return max(parts, key=lambda each: each[0] + each[1], default=(None, None, ""))
-
-
-def amount_of(amount: Amount, unit: Unit) -> float:
-    """How much of one unit there is in an amount."""
-    return amount.dollars if unit is Unit.DOLLARS else getattr(amount, unit.value)
 
 
 def part(count: float, most: float) -> float:

@@ -14,9 +14,10 @@ from typing import Any
 from ...protocols.checkin import AgentStatus
 from ...protocols.ids import AgentId
 from ...protocols.notices import Notice
+from ..first_of import first_of
 from ..ports import Clock
 from .ears import Ear
-from .feed import Feed, first_of
+from .feed import Feed
 from .shapes import fleet_shown, plain
 from .view import Gap, View
 

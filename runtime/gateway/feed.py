@@ -8,6 +8,7 @@ from typing import Any
 
 from ...protocols.errors import FleetError
 from ..errors import ChannelClosed, FleetClosed
+from ..first_of import first_of
 from ..journal_errors import FleetTaken
 from ..ports import Clock
 from ..standing_work import StandingWork
@@ -186,14 +187,3 @@ class Feed:
     def _wake(self) -> None:
         told, self.news = self.news, asyncio.Event()
         told.set()
-
-
-async def first_of(*waits: Coroutine[Any, Any, object]) -> None:
-    """Wait until one of these is over; the others are given up."""
-    tasks = [asyncio.ensure_future(each) for each in waits]
-    try:
-        await asyncio.wait(tasks, return_when=asyncio.FIRST_COMPLETED)
-    finally:
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)

@@ -8,7 +8,7 @@ from math import inf
 from typing import Protocol
 
 from ...protocols.checkin import AgentStatus
-from ...protocols.limits import Unit
+from ...protocols.limits import UNITS, Unit, count_of
 from ...protocols.notices import Notice
 from ..ports import Clock
 from ..supervision.account import Account, Level
@@ -30,8 +30,6 @@ LOOKS = 8
 
 MOST = 1000
 """Notices that are read at once."""
-
-COUNTED = (Unit.TOKENS, Unit.DOLLARS, Unit.MODEL_CALLS, Unit.TOOL_CALLS)
 
 
 class Books(Protocol):
@@ -110,9 +108,8 @@ class MetricsRecorder:
     def _account(self, fleet: Account) -> None:
         spent, reserved = fleet.spent, fleet.reserved
         for metric, amount in ((catalogue.SPENT, spent), (catalogue.RESERVED, reserved)):
-            parts = (amount.tokens, amount.dollars, amount.model_calls, amount.tool_calls)
-            for unit, part in zip(COUNTED, parts, strict=True):
-                self._meter.set(metric, {"unit": unit.value}, part)
+            for unit in UNITS:
+                self._meter.set(metric, {"unit": unit.value}, count_of(amount, unit))
         for unit in Unit:
             most = None if fleet.limit is None else getattr(fleet.limit, unit.value)
             if most is not None:
