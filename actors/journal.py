@@ -4,21 +4,26 @@ Whoever writes waits for the answer before anything follows from it, so a call t
 """
 
 import asyncio
+import logging
 from collections.abc import Awaitable, Callable, Coroutine
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
 import ray
 
-from ..protocols.codec import decode, encode
+from ..protocols.codec import encode
 from ..runtime.errors import ChannelClosed, PeerUnreachable
+from ..runtime.journal.door import Addition, JournalDoor, add
 from ..runtime.journal_errors import JournalUnavailable
 from ..runtime.ports import Journal, Record, Stored
 from .channel import CONTROL
+from .journal_lines import Door, JournalLines, this_node
 from .reborn import Reborn
 from .replaced import Replaced
 
 __all__ = ("JOURNAL", "READ", "JournalActor", "JournalPlace", "RayJournal", "journal_place")
+
+log = logging.getLogger(__name__)
 
 JOURNAL = "journal"
 """The actor's name among its fleet's."""
@@ -44,16 +49,6 @@ class JournalPlace(NamedTuple):
     local: bool
 
 
-class Addition(NamedTuple):
-    """What `Journal.append` takes, in one piece: Ray packs each argument of a call for itself, which costs a fifth."""
-
-    stream: str
-    incarnation: int
-    first: int
-    records: tuple[bytes, ...]
-    snapshot: bool
-
-
 def journal_place(url: str | Path) -> JournalPlace:
     """Where a URL or a path leads.
 
@@ -74,10 +69,12 @@ class JournalActor(Reborn):
     1. Made with a URL; nothing is opened yet.
     2. `begin` makes the journal in the default group, whose event loop it belongs to.
     3. `claim`, `open` and `append` have that group's turns, readers have a group of their own.
+       Whoever added records is told where the door is, for the next ones.
     4. `close` finishes what was asked for.
     """
 
     _made: Journal | None = None
+    _door: JournalDoor | None = None
 
     def __init__(self, url: str, create: bool, service: bool) -> None:  # noqa: FBT001  Ray's calls are positional
         """Keep what `begin` needs.
@@ -92,7 +89,7 @@ class JournalActor(Reborn):
     async def _again(self) -> None:
         """Begin in a process that Ray started after one that died: what was there is there, or lost."""
         self._create = False
-        self._begin()
+        await self._begin()
 
     @property
     def _journal(self) -> Journal:
@@ -108,13 +105,20 @@ class JournalActor(Reborn):
     @ray.method
     async def begin(self) -> None:
         """Make the journal; the database is opened by the first call."""
-        self._begin()
+        await self._begin()
 
-    def _begin(self) -> None:
+    async def _begin(self) -> None:
         from ..runtime.journal.choose import open_journal
 
         self._loop = asyncio.get_running_loop()
         self._made = open_journal(self._url, known=not self._create)
+        door = JournalDoor(self._made)
+        try:
+            await door.open()
+        except OSError as error:
+            log.warning("all records come by Ray, for the journal can have no door of its own: %s", error)
+        else:
+            self._door = door
 
     @ray.method
     async def claim(self, stream: str) -> int:
@@ -127,10 +131,10 @@ class JournalActor(Reborn):
         return await self._journal.open(stream, incarnation)
 
     @ray.method
-    async def append(self, addition: bytes) -> None:
-        """Take an `Addition`."""
-        stream, incarnation, first, records, snapshot = decode(addition, Addition)
-        await self._journal.append(stream, incarnation, first, records, snapshot=snapshot)
+    async def append(self, addition: bytes) -> Door | None:
+        """Take an `Addition`; gives where further ones may come in, from processes of this node."""
+        await add(self._journal, addition)
+        return None if self._door is None else Door(this_node(), self._door.address)
 
     @ray.method
     async def drop(self, stream: str) -> None:
@@ -170,6 +174,8 @@ class JournalActor(Reborn):
         """Finish what was asked for, and let go of the database."""
         if self._made is not None:
             await self._made.aclose()
+        if self._door is not None:
+            await self._door.aclose()
         self._closed.set()
 
     @ray.method
@@ -184,6 +190,7 @@ class RayJournal:
     def __init__(self, actor: type[JournalActor], fleet: str) -> None:
         """Keep the actor's handle; another one follows it when its process dies."""
         self._actor = Replaced(actor, JOURNAL, fleet, again=True)
+        self._lines = JournalLines()
 
     async def claim(self, stream: str) -> int:
         """Claim the stream for a life newer than all before; see `Journal.claim`."""
@@ -198,7 +205,8 @@ class RayJournal:
     ) -> None:
         """Add records, all or none; see `Journal.append`."""
         addition = encode(Addition(stream, incarnation, first, records, snapshot))
-        await self._ask(lambda actor: actor.append.remote(addition))
+        if not await self._lines.add(addition):
+            self._lines.learn(await self._ask(lambda actor: actor.append.remote(addition)))
 
     async def read(self, stream: str, after: int = 0) -> tuple[Record, ...]:
         """All records that are still there with numbers above `after`."""
@@ -221,7 +229,8 @@ class RayJournal:
         return await self._ask(lambda actor: actor.drop_all.remote(prefix, before))
 
     async def aclose(self) -> None:
-        """Nothing: the actor belongs to the fleet's owner."""
+        """Hang up. The actor belongs to the fleet's owner."""
+        await self._lines.aclose()
 
     async def _ask(self, call: Callable[[type[JournalActor]], Awaitable[T]]) -> T:
         """Make a call until it is answered, or too many got lost.

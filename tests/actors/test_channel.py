@@ -1,9 +1,12 @@
 """The post office of a fleet on Ray, where Ray knows no actor of the recipient's name."""
 
+from typing import Any, cast
+
 import pytest
+import ray
 
 from amrita_fleet import ChannelClosed, PeerUnreachable
-from amrita_fleet.actors.channel import RayPost
+from amrita_fleet.actors.channel import INLINE, RayPost
 from amrita_fleet.protocols.checkin import DEAD, ENDED, AgentStatus
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId
 from amrita_fleet.protocols.mail import Receipt, ReceiptState, Refusal
@@ -51,3 +54,22 @@ async def test_a_closed_post_office_asks_nobody() -> None:
 async def test_mail_for_one_who_died_otherwise_has_nobody_to_go_to() -> None:
     with pytest.raises(ChannelClosed, match="it died: it crashed"):
         await post("it crashed").deliver(ANA, b"")
+
+
+class Copier:
+    """Answers with how many bytes came in how many pieces, and the last one."""
+
+    def deliver(self, *pieces: bytes) -> bytes:
+        return b"%d %d %c" % (len(b"".join(pieces)), len(pieces), pieces[-1][-1])
+
+
+@pytest.mark.parametrize(
+    ("size", "told"),
+    [(0, b"1 1 !"), (INLINE - 1, b"98304 1 !"), (INLINE, b"98305 2 !"), (5 * INLINE, b"491521 6 !")],
+)
+async def test_a_batch_of_any_size_arrives_whole_within_its_call(size: int, told: bytes) -> None:
+    copier = cast("Any", ray.remote)(num_cpus=0)(Copier).remote()
+    office = post("unknown")
+    office.keep(ANA, copier)
+    assert await office.deliver(ANA, b"x" * size + b"!") == told
+    ray.kill(copier)

@@ -10,8 +10,11 @@ from anyio import Path as AsyncPath
 
 from amrita_fleet import SystemUnavailable
 from amrita_fleet.actors.journal import JournalPlace, RayJournal, journal_place
+from amrita_fleet.actors.journal_lines import JournalLines
 from amrita_fleet.actors.lifecycle import create_journal, end
 from amrita_fleet.actors.system import open_system
+from amrita_fleet.protocols.codec import encode
+from amrita_fleet.runtime.journal.door import Addition
 from amrita_fleet.runtime.journal.memory import MemoryJournal
 from amrita_fleet.runtime.journal_errors import Fenced, JournalConflict, JournalInvalid, JournalUnavailable
 from amrita_fleet.runtime.ports import Record
@@ -31,7 +34,9 @@ async def journal(place: JournalPlace) -> AsyncIterator[RayJournal]:
     fleet = f"{FLEET}-{uuid4().hex}"
     actor = create_journal(fleet, place, create=True)
     await actor.begin.remote()
-    yield RayJournal(actor, fleet)
+    made = RayJournal(actor, fleet)
+    yield made
+    await made.aclose()
     await end(actor)
 
 
@@ -59,9 +64,34 @@ async def test_it_is_a_journal_and_its_errors_arrive_as_they_are(journal: RayJou
 
 async def test_it_is_used_from_any_loop(journal: RayJournal) -> None:
     await journal.open("f/ledger", 1)
-    await asyncio.to_thread(asyncio.run, journal.append("f/ledger", 1, 1, (b"there",)))
-    await journal.append("f/ledger", 1, 2, (b"here",))
-    assert [record.data for record in await journal.read("f/ledger")] == [b"there", b"here"]
+    await journal.append("f/ledger", 1, 1, (b"here",))
+    await asyncio.to_thread(asyncio.run, elsewhere(journal))
+    await journal.append("f/ledger", 1, 3, (b"here",))
+    assert [record.data for record in await journal.read("f/ledger")] == [b"here", b"there", b"here"]
+
+
+async def elsewhere(journal: RayJournal) -> None:
+    """Add a record in a loop of its own, which ends after it."""
+    await journal.append("f/ledger", 1, 2, (b"there",))
+    await journal.aclose()
+
+
+async def test_who_added_a_record_is_told_of_the_shorter_way_and_only_its_node_takes_it(place: JournalPlace) -> None:
+    actor = create_journal(f"{FLEET}-{uuid4().hex}", place, create=True)
+    await actor.begin.remote()
+    await actor.open.remote("f/ledger", 1)
+    one, two, three = (encode(Addition("f/ledger", 1, number, (b"x",), snapshot=False)) for number in (1, 2, 3))
+    here, away = JournalLines(), JournalLines()
+    assert not await here.add(one)
+    door = await actor.append.remote(one)
+    assert door is not None
+    here.learn(door)
+    away.learn(door._replace(node="another"))
+    assert await here.add(two)
+    assert not await away.add(three)
+    assert [record.number for record in await actor.read.remote("f/ledger", 0)] == [1, 2]
+    await here.aclose()
+    await end(actor)
 
 
 async def test_while_its_process_is_away_it_is_unavailable_and_the_next_one_goes_on(place: JournalPlace) -> None:
@@ -71,13 +101,16 @@ async def test_while_its_process_is_away_it_is_unavailable_and_the_next_one_goes
     journal = RayJournal(first, fleet)
     await journal.open("f/ledger", 1)
     await journal.append("f/ledger", 1, 1, (b"one",))
+    await journal.append("f/ledger", 1, 2, (b"two",))
     await end(first)
     with pytest.raises(JournalUnavailable, match="another one is being started"):
-        await journal.append("f/ledger", 1, 2, (b"two",))
+        await journal.append("f/ledger", 1, 3, (b"three",))
     second = create_journal(fleet, place, create=False)
     await second.begin.remote()
-    await journal.append("f/ledger", 1, 2, (b"two",))
-    assert [record.data for record in await journal.read("f/ledger")] == [b"one", b"two"]
+    await journal.append("f/ledger", 1, 3, (b"three",))
+    await journal.append("f/ledger", 1, 4, (b"four",))
+    assert [record.data for record in await journal.read("f/ledger")] == [b"one", b"two", b"three", b"four"]
+    await journal.aclose()
     await end(second)
 
 
