@@ -1,10 +1,13 @@
 """The dashboard of a real fleet: agents in processes on Ray, models over HTTP, a person at a browser."""
 
+import os
 import re
+import signal
 
 import pytest
 
 from amrita_fleet import Agent, Fleet, Limits, create_agent, tool
+from amrita_fleet.actors.gateway import GatewayActor
 from amrita_fleet.runtime.simulator.scenario import parse_scenario
 from amrita_fleet.runtime.simulator.server import Simulator
 
@@ -13,6 +16,7 @@ pytest.importorskip("playwright", reason="playwright is not installed")
 from playwright.async_api import expect
 
 from ..contracts.window import CHROMIUM, PATIENCE_MS, Window, window
+from .processes import processes_of
 
 pytestmark = [
     pytest.mark.anyio,
@@ -137,3 +141,17 @@ async def test_a_person_sees_and_steers_a_fleet_on_ray_from_the_browser() -> Non
             async with at.beside() as beside:
                 await a_message_is_consumed_at_the_next_boundary_once_a_call_is_allowed(at, beside)
             await a_higher_limit_lets_an_agent_go_on(at)
+
+
+async def test_an_open_page_comes_back_when_another_gateway_follows_one_whose_process_was_killed() -> None:
+    before = processes_of(GatewayActor)
+    async with Simulator(scenarios=[SCENARIO]) as simulator, Fleet() as fleet:
+        await fleet.spawn(gardener(simulator), ["ana"])
+        async with window(fleet) as at:
+            await expect(at.page.get_by_role("gridcell", name="ana", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+            for process in processes_of(GatewayActor) - before:
+                os.kill(process, signal.SIGKILL)
+            await fleet.spawn(gardener(simulator), ["bob"])
+            await expect(at.page.get_by_role("gridcell", name="bob", exact=True)).to_be_visible(timeout=PATIENCE_MS)
+            cut_off = [each for each in at.wrong if "ERR_CONNECTION" in each or "WebSocket" in each]
+            at.wrong = [each for each in at.wrong if each not in cut_off]

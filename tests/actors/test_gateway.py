@@ -1,7 +1,10 @@
 """The gateway's actor: one process, which ends with the fleet; and the command, which serves any fleet."""
 
 import asyncio
-from pathlib import Path
+import contextlib
+import json
+import os
+import signal
 from typing import Any, cast
 
 import httpx
@@ -10,10 +13,13 @@ import ray
 from ray.util import list_named_actors
 
 from amrita_fleet import Agent, Fleet, SystemUnavailable
-from amrita_fleet.actors.gateway import GATEWAY
+from amrita_fleet.actors.gateway import GATEWAY, GatewayActor
+from amrita_fleet.actors.gateway_host import RayGateway
 from amrita_fleet.protocols.providers.script import say
 from amrita_fleet.protocols.providers.scripted import scripted
 from amrita_fleet.runtime.cli.dashboard import serve
+
+from .processes import processes_of
 
 pytestmark = [pytest.mark.anyio, pytest.mark.ray]
 
@@ -24,35 +30,28 @@ def is_there(fleet: str) -> bool:
     return any(each["name"] == GATEWAY and each["namespace"].endswith(fleet) for each in found)
 
 
-def is_gateway(process: Path) -> bool:
-    try:
-        return process.read_bytes().startswith(b"ray::GatewayActor")
-    except OSError:  # it has just ended
-        return False
-
-
-def processes() -> int:
-    """How many of this machine's processes are gateways of ours."""
-    return sum(map(is_gateway, Path("/proc").glob("[0-9]*/cmdline")))
+def gateways() -> set[int]:
+    """Those of this machine's processes that are gateways of ours."""
+    return processes_of(GatewayActor)
 
 
 async def gone_to(count: int) -> None:
     """Wait until there are no more than so many. Nobody tells when a process is gone from the machine's table."""
     async with asyncio.timeout(10):
         while True:
-            if processes() <= count:
+            if len(gateways()) <= count:
                 return
             await asyncio.sleep(0.1)
 
 
 async def test_its_process_is_there_once_and_gone_when_the_fleet_is_closed(ray_cluster: str) -> None:
     assert ray_cluster
-    before = processes()
+    before = len(gateways())
     async with Fleet("watched") as fleet:
         first = await fleet.serve_dashboard()
         assert await fleet.serve_dashboard() == first
         assert is_there("watched")
-        assert processes() == before + 1
+        assert len(gateways()) == before + 1
     assert not is_there("watched")
     await gone_to(before)
 
@@ -83,6 +82,56 @@ async def test_when_the_supervisor_is_dead_the_gateway_says_that_the_fleet_is_ov
             ray.kill(supervisor)
             while not (await anext(lines)).startswith("event: over"):
                 pass
+
+
+async def test_when_its_process_is_killed_another_one_serves_there_and_watchers_go_on_without_a_gap(
+    ray_cluster: str,
+) -> None:
+    assert ray_cluster
+    before = gateways()
+    async with asyncio.timeout(60), Fleet("tended") as fleet:
+        dashboard = await fleet.serve_dashboard()
+        headers = {"Authorization": f"Bearer {dashboard.token}"}
+        async with httpx.AsyncClient(base_url=dashboard.url, headers=headers, timeout=30) as client:
+            await fleet.spawn(Agent(preset=scripted(say("Good."))), ["ana"])
+            seen = await notices(client, "ana")
+            for process in gateways() - before:
+                os.kill(process, signal.SIGKILL)
+            await fleet.spawn(Agent(preset=scripted(say("Good."))), ["bob"])
+            later = await notices(client, "bob", last=seen[-1])
+        assert [*seen, *later] == list(range(seen[0], later[-1] + 1))
+        assert await fleet.serve_dashboard() == dashboard
+    await gone_to(len(before))
+
+
+async def test_one_that_cannot_be_kept_alive_is_given_up_and_says_why(ray_cluster: str) -> None:
+    assert ray_cluster
+    before = gateways()
+    async with asyncio.timeout(60), Fleet("untended"):
+        gateway = RayGateway("untended", tries=0)
+        dashboard = await gateway.open("127.0.0.1", 0)
+        for process in gateways() - before:
+            os.kill(process, signal.SIGKILL)
+        assert (await gateway.over()).startswith("the gateway could not be kept alive: ")
+        async with httpx.AsyncClient(base_url=dashboard.url) as client:
+            with pytest.raises(httpx.ConnectError):
+                await client.get("/api/fleet")
+        await gateway.aclose()
+
+
+async def notices(client: httpx.AsyncClient, agent: str, last: int = 0) -> list[int]:
+    """Watch until the agent is told of, as a browser does, which comes again when it is cut off; gives the numbers."""
+    found: list[int] = []
+    while True:
+        with contextlib.suppress(httpx.TransportError):
+            known = {"Last-Event-ID": str(found[-1] if found else last)}
+            async with client.stream("GET", "/api/events", headers=known) as response:
+                async for line in response.aiter_lines():
+                    if line.startswith("id: "):
+                        found.append(int(line.removeprefix("id: ")))
+                    elif line.startswith("data: ") and json.loads(line[6:]).get("agent") == agent:
+                        return found
+        await asyncio.sleep(0.1)
 
 
 @pytest.mark.slow
