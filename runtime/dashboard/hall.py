@@ -44,6 +44,7 @@ class Hall:
         self._furnished = False
         self._guests = 0
         self._loop: asyncio.AbstractEventLoop | None = None
+        self._turn = asyncio.Lock()
         self._life: AbstractAsyncContextManager[object] | None = None
 
     async def enter(self) -> None:
@@ -57,22 +58,34 @@ class Hall:
             if self._loop is not None and not self._loop.is_closed():
                 raise DashboardElsewhere
             self._guests = 0  # that loop was closed before its dashboards were
-        self._guests += 1
-        if self._guests > 1:
-            return
-        self._loop = loop
+        if self._loop is not loop:
+            self._loop, self._turn = loop, asyncio.Lock()
+        async with self._turn:
+            if not self._guests:
+                await self._open()
+            self._guests += 1
+
+    async def leave(self) -> None:
+        """One less is."""
+        async with self._turn:
+            self._guests -= 1
+            if not self._guests:
+                await self._close()
+
+    async def _open(self) -> None:
+        """Open NiceGUI in this loop."""
         self._furnish()
         # What socket.io made in an earlier loop is gone with that; it makes it anew for the first connection.
         core.sio.eio.start_service_task = True
         core.sio.eio.service_task_handle = core.sio.eio.service_task_event = None
-        self._life = core.app.router.lifespan_context(core.app)
-        await self._life.__aenter__()
+        life: AbstractAsyncContextManager[object] = core.app.router.lifespan_context(core.app)
+        await life.__aenter__()
+        self._life = life
 
-    async def leave(self) -> None:
-        """One less is."""
-        self._guests -= 1
-        if not self._guests and self._life is not None:
-            life, self._life = self._life, None
+    async def _close(self) -> None:
+        """Close it."""
+        life, self._life = self._life, None
+        if life is not None:
             if core.sio.eio.service_task_handle is not None:
                 await core.sio.shutdown()
             await life.__aexit__(None, None, None)

@@ -1,6 +1,7 @@
 """The API's routes. What they read is the gateway's own copy of the fleet; what they change goes to the fleet."""
 
-from collections.abc import AsyncGenerator, Mapping
+from collections.abc import AsyncGenerator, Generator, Mapping
+from contextlib import contextmanager
 from difflib import get_close_matches
 from typing import Annotated, Any
 
@@ -106,6 +107,7 @@ class Sights:
         self._clock = clock
         self._source = source
         self._encoder = Encoder()
+        self._streams = Streams(feed)
 
     def routes(self) -> APIRouter:
         """The routes."""
@@ -180,9 +182,7 @@ class Sights:
             view = await self._feed.look()
             for name in follow:
                 row_of(view, name)
-        if self._feed.watchers >= MOST_WATCHERS:
-            raise TooManyWatchers(most=MOST_WATCHERS)
-        return Watched(self._feed, stream(self._feed, self._encoder, begin, self._clock, follow))
+        return self._streams.another(stream(self._feed, self._encoder, begin, self._clock, follow))
 
     async def approvals(self) -> Response:
         """The calls that wait for a person."""
@@ -278,17 +278,46 @@ class EventStream(StreamingResponse):
     media_type = "text/event-stream"
 
 
-class Watched(EventStream):
-    """An event stream that counts as a watcher from the moment it is granted: many may ask at once."""
+class Streams:
+    """The event streams that are sent. Open pages watch as well, and are not counted here."""
 
-    def __init__(self, feed: Feed, events: AsyncGenerator[str, None]) -> None:
+    def __init__(self, feed: Feed) -> None:
+        """There are none."""
+        self._feed = feed
+        self._count = 0
+
+    def another(self, events: AsyncGenerator[str, None]) -> "Watched":
+        """One more, of these events.
+
+        Raises:
+            TooManyWatchers: There are as many as there may be.
+        """
+        if self._count >= MOST_WATCHERS:
+            raise TooManyWatchers(most=MOST_WATCHERS)
+        return Watched(self, events)
+
+    @contextmanager
+    def sent(self) -> Generator[None]:
+        """Meanwhile one of them is sent, and somebody watches the fleet."""
+        self._count += 1
+        try:
+            with self._feed.watching():
+                yield
+        finally:
+            self._count -= 1
+
+
+class Watched(EventStream):
+    """An event stream that counts from the moment it is granted: many may ask at once."""
+
+    def __init__(self, streams: Streams, events: AsyncGenerator[str, None]) -> None:
         """Answer with these events."""
         super().__init__(events, headers=EVENT_HEADERS)
-        self._feed = feed
+        self._streams = streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send them until there are no more, or nobody reads them."""
-        with self._feed.watching():
+        with self._streams.sent():
             await super().__call__(scope, receive, send)
 
 

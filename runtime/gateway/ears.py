@@ -4,22 +4,31 @@ It travels beside the notices: it has no number, is written nowhere, and the Sup
 """
 
 import asyncio
+import logging
 from collections.abc import Generator, Iterable
 from contextlib import ExitStack, contextmanager
 
 from ...protocols.errors import FleetError
 from ...protocols.insight import NOTHING, Spoken
+from ..errors import AgentUnknown, FleetClosed
+from ..journal_errors import FleetTaken
 from ..ports import Clock
 from ..standing_work import StandingWork
+from .errors import NotRecorded
 from .source import FleetSource
 
 __all__ = ("Ear", "Ears")
+
+log = logging.getLogger(__name__)
 
 PATIENCE = 20.0
 """Seconds that a question waits for something to be said."""
 
 RETRY = 1.0
 """Seconds until an agent that did not answer is asked again; each further time twice as many, up to `PATIENCE`."""
+
+ENDED = (AgentUnknown, FleetClosed, FleetTaken, NotRecorded)
+"""Errors after which that agent will say nothing more here."""
 
 
 class Ear:
@@ -66,6 +75,7 @@ class Ears:
         self._clock = clock
         self._ears: dict[str, Ear] = {}
         self._ending = set[asyncio.Task[None]]()
+        self._closed = False
 
     @contextmanager
     def following(self, agents: Iterable[str]) -> Generator[dict[str, Ear]]:
@@ -75,6 +85,7 @@ class Ears:
 
     async def aclose(self) -> None:
         """Listen to nobody any more. Safe to call twice."""
+        self._closed = True
         ears, self._ears = tuple(self._ears.values()), {}
         for ear in ears:
             self._end(ear)
@@ -84,14 +95,15 @@ class Ears:
     def _follow(self, agent: str) -> Generator[Ear]:
         ear = self._ears.setdefault(agent, Ear())
         ear.followers += 1
-        if ear.work is None:
+        if ear.work is None and not self._closed:
             ear.work = StandingWork(self._listen(agent, ear), f"nobody listens to {agent} for the gateway any more")
         try:
             yield ear
         finally:
             ear.followers -= 1
             if not ear.followers:
-                self._ears.pop(agent, None)
+                if self._ears.get(agent) is ear:
+                    del self._ears[agent]
                 self._end(ear)
 
     def _end(self, ear: Ear) -> None:
@@ -106,6 +118,9 @@ class Ears:
         while True:
             try:
                 spoken = await self._source.listen(agent, ear.heard, PATIENCE)
+            except ENDED as error:
+                log.info("the gateway listens to %s no longer: %s", agent, error)
+                return
             except FleetError:  # it is dead or away, and may come back; that it is, its row says
                 await self._clock.sleep(pause)
                 pause = min(2 * pause, PATIENCE)

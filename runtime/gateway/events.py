@@ -136,19 +136,22 @@ async def stream(
     with feed.ears.following(follow) as ears:
         cursor, told = Cursor(after), dict[str, Told]()
         yield f"retry: {RETRY_MS}\n\n"
+        silent = clock.monotonic() + HEARTBEAT
         while True:
             news, said = feed.news, feed.ears.news  # before they are read: what comes later sets them
             text, cursor = encoder.next(feed.view, cursor)
             text += deltas(ears, told)
-            if text:
-                yield text
-            elif feed.over:
+            if not text and feed.over:
                 yield frame("over", encoded({"reason": feed.over}))
                 return
+            if not text and clock.monotonic() >= silent:
+                text = ": nothing new\n\n"
+            if text:
+                yield text
+                silent = clock.monotonic() + HEARTBEAT
             else:
-                await first_of(news.wait(), clock.sleep(HEARTBEAT), *([said.wait()] if follow else []))
-                if not (news.is_set() or said.is_set()):
-                    yield ": nothing new\n\n"
+                left = silent - clock.monotonic()
+                await first_of(news.wait(), clock.sleep(left), *([said.wait()] if follow else []))
 
 
 def frame(event: str, data: str, number: int | None = None) -> str:

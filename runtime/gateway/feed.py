@@ -100,11 +100,6 @@ class Feed:
         """Why the fleet does not answer now; empty: it does."""
         return next(filter(None, self._troubles.values()), "")
 
-    @property
-    def watchers(self) -> int:
-        """How many watch."""
-        return self._watchers
-
     @contextmanager
     def watching(self) -> Generator[None, None, None]:
         """Meanwhile somebody watches, so rows are read whether anybody asks for them or not."""
@@ -174,6 +169,9 @@ class Feed:
                 log.info("the gateway asks again: %s", error)
                 self._tell_trouble(what, str(error))
                 await self._clock.sleep(RETRY)
+            except Exception:
+                self._end("the gateway can read the fleet no longer, for a bug of which its log says more")
+                raise
 
     def _tell_trouble(self, what: str, reason: str) -> None:
         if reason != self._troubles.get(what, ""):

@@ -11,7 +11,10 @@ import pytest
 from amrita_fleet import AgentStatus, Fleet
 from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.providers.base import Delta
 from amrita_fleet.runtime.clock import VirtualClock
+from amrita_fleet.runtime.gateway.app import Streams
+from amrita_fleet.runtime.gateway.errors import TooManyWatchers
 from amrita_fleet.runtime.gateway.events import HEARTBEAT, Cursor, Encoder, stream
 from amrita_fleet.runtime.gateway.feed import Feed
 from amrita_fleet.runtime.gateway.source import SystemSource
@@ -19,6 +22,7 @@ from amrita_fleet.runtime.gateway.view import KEPT, View
 from amrita_fleet.runtime.local import LocalSystem
 
 from .house import Event, House, events, house
+from .speaker import Speaker
 
 pytestmark = pytest.mark.anyio
 
@@ -180,6 +184,44 @@ async def test_while_nothing_happens_a_comment_says_that_the_connection_lives() 
         assert await anext(watched) == 'event: over\ndata: {"reason":"the gateway is closed"}\n\n'
         with pytest.raises(StopAsyncIteration):
             await anext(watched)
+
+
+async def test_what_an_agent_says_that_others_follow_puts_off_nobodys_comment() -> None:
+    clock, source = VirtualClock(), Speaker()
+    feed = Feed(source, clock)
+    await feed.open()
+    watched = stream(feed, Encoder(), 0, clock)
+    while "event: fleet" not in await anext(watched):
+        pass
+    beat = asyncio.ensure_future(anext(watched))
+    with feed.ears.following(["ana"]) as heard, source.speech.reply() as take:
+        await clock.advance(HEARTBEAT - 1)
+        take(Delta("Three."))
+        async with asyncio.timeout(30):
+            while not heard["ana"].text:
+                await feed.ears.news.wait()
+        assert not beat.done()
+        await clock.advance(1)
+        assert await beat == ": nothing new\n\n"
+    await watched.aclose()
+    await feed.aclose()
+
+
+async def test_pages_that_are_open_take_no_streams_place(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amrita_fleet.runtime.gateway.app.MOST_WATCHERS", 1)
+    feed = Feed(Speaker(), VirtualClock())
+    streams = Streams(feed)
+    with feed.watching(), feed.watching():
+        first = streams.another(nothing())
+    with streams.sent(), pytest.raises(TooManyWatchers):
+        streams.another(nothing())
+    assert type(streams.another(nothing())) is type(first)
+
+
+async def nothing() -> AsyncGenerator[str, None]:
+    """A stream without events."""
+    return
+    yield
 
 
 async def test_however_many_watch_the_fleet_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:

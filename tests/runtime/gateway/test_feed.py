@@ -39,3 +39,32 @@ async def test_a_fleet_that_does_not_answer_is_in_trouble_until_it_does_again() 
             while feed.trouble:
                 await feed.news.wait()
     await feed.aclose()
+
+
+class Buggy(RecordedSource):
+    """A source with a bug that comes up after a while."""
+
+    broken = False
+
+    async def rows(self) -> tuple[AgentStatus, ...]:
+        if self.broken:
+            raise KeyError("a bug")
+        return await super().rows()
+
+
+async def test_a_bug_in_reading_ends_what_is_watched_with_a_word_and_is_logged(
+    caplog: pytest.LogCaptureFixture,
+) -> None:
+    source = Buggy(Recording("house", ()), SystemClock())
+    feed = Feed(source, SystemClock())
+    await feed.open()
+    with feed.watching():
+        async with asyncio.timeout(30):
+            source.broken = True
+            while not feed.over:
+                await feed.news.wait()
+    assert feed.over == "the gateway can read the fleet no longer, for a bug of which its log says more"
+    await asyncio.sleep(0)
+    assert "nobody reads the fleet for the gateway any more" in caplog.text
+    assert "KeyError" in caplog.text
+    await feed.aclose()
