@@ -189,9 +189,12 @@ def check_single() -> None:
     """Refuse to choose between clusters: Ray itself would take any of them, so another person's as well.
 
     Raises:
-        SystemUnavailable: Several run on this machine.
+        SystemUnavailable: Several run on this machine, or none.
     """
     found = sorted(cast("frozenset[str]", services.find_gcs_addresses()))  # type: ignore[no-untyped-call]
+    if not found:
+        advice = "begin a fleet on Ray, or name a cluster as address, by --address or in RAY_ADDRESS"
+        raise SystemUnavailable(system="ray", reason=f"no cluster runs on this machine: {advice}.")
     if len(found) > 1:
         advice = "name one as address, by --address or in RAY_ADDRESS"
         reason = f"several clusters run on this machine, at {', '.join(found)}: {advice}."

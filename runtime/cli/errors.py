@@ -8,6 +8,7 @@ FleetError                       protocols/errors.py
 │   ├── PresetFileInvalid        a file that holds no preset
 │   └── ToolsMissing             `--tools` that names no tool
 ├── FleetOver                    a fleet ended while it was looked at: exit status 1
+├── RecordingCut                 a recording that cannot be written further: exit status 1
 ├── Interrupted                  Ctrl-C: exit status 130
 └── Terminated                   SIGTERM: exit status 143
 """
@@ -25,6 +26,7 @@ __all__ = (
     "JournalUnusable",
     "ModelUnusable",
     "PresetFileInvalid",
+    "RecordingCut",
     "Terminated",
     "ToolsMissing",
 )
@@ -109,6 +111,19 @@ class FleetOver(FleetError):
         """Keep the facts."""
         super().__init__(f"The fleet {fleet!r} is over: whoever ran it has ended it.")
         self.fleet = fleet
+
+
+class RecordingCut(FleetError):
+    """The recording at `path` can be written no further, because of `reason`; `last` is its last notice."""
+
+    def __init__(self, *, path: str, reason: str, last: int) -> None:
+        """Keep the facts."""
+        kept = f"it is whole up to notice {last}" if last else "it has no notice yet"
+        advice = "The fleet goes on; make room, and record it again"
+        super().__init__(f"The recording {path!r} can be written no further: {reason}; {kept}. {advice}.")
+        self.path = path
+        self.reason = reason
+        self.last = last
 
 
 class Interrupted(FleetError):

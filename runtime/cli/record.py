@@ -1,5 +1,6 @@
 """`amrita-fleet record`: a running fleet's notices, written to a file."""
 
+from io import FileIO
 from pathlib import Path
 from typing import Annotated
 
@@ -7,7 +8,7 @@ import typer
 
 from ..helm import Helm
 from .console import say
-from .errors import FleetOver, InputInvalid
+from .errors import FleetOver, InputInvalid, RecordingCut
 from .options import Address, FleetName
 from .status import NAME
 
@@ -16,8 +17,8 @@ __all__ = ("EPILOG", "record", "written")
 EPILOG = """\
 Example: amrita-fleet record monday.jsonl
 
-Exit status: 0 the fleet is over, 1 no fleet runs there, 2 bad input: that includes a file that is there already, 130
-interrupted."""
+Exit status: 0 the fleet is over, 1 no fleet runs there or the disk is full, 2 bad input: that includes a file that is
+there already, 130 interrupted."""
 
 
 def record(
@@ -58,20 +59,56 @@ async def written(fleet: Helm, file: Path) -> None:
 
     Raises:
         InputInvalid: The file cannot be made.
+        RecordingCut: It can be written no further.
     """
     from ..gateway.recording import recorded_head, recorded_line
     from .past import newest
 
     try:
-        out = file.open("x", encoding="ascii", buffering=1)
+        out = file.open("xb", buffering=0)
     except OSError as error:
         raise InputInvalid(reason=f"The file {str(file)!r} cannot be made: {error.strerror}.") from None
     with out:
-        out.write(recorded_head(fleet.name))
+        recording = Growing(out, file)
+        recording.add(recorded_head(fleet.name))
         last, told = await newest(fleet), f"fleet {fleet.name}: recorded in {file}"
         if not last:
             say(told)
         async for notice in fleet.notices():
-            out.write(recorded_line(notice))
-            if notice.number == last:
+            before = recording.last
+            recording.add(recorded_line(notice), notice.number)
+            if before < last <= notice.number:
                 say(told)
+
+
+class Growing:
+    """A file that has whole lines only, whatever happens.
+
+    Attributes:
+        last: Number of the last notice in it; 0: it has none.
+    """
+
+    def __init__(self, out: FileIO, path: Path) -> None:
+        """Write to an empty file."""
+        self.last = 0
+        self._out = out
+        self._path = path
+        self._size = 0
+
+    def add(self, line: str, number: int = 0) -> None:
+        """Add a line, which is in the file when this returns. `number`: that of its notice.
+
+        Raises:
+            RecordingCut: It cannot be.
+        """
+        data = line.encode("ascii")
+        try:
+            written = 0
+            while written < len(data):
+                written += self._out.write(data[written:])
+        except OSError as error:
+            self._out.truncate(self._size)
+            reason = error.strerror or str(error)
+            raise RecordingCut(path=str(self._path), reason=reason, last=self.last) from None
+        self._size += len(data)
+        self.last = number

@@ -32,11 +32,17 @@ def send(
 
 
 async def sent(agent: str, text: str, name: str, address: str, *, as_json: bool) -> bool:
-    """Send, and say what became of it; gives whether it was accepted."""
+    """Send, and say what became of it; gives whether it was accepted.
+
+    Raises:
+        ArgumentInvalid: The text is none that can be sent, as bytes that are no UTF-8; nobody is asked then.
+    """
     from ...protocols.mail import ReceiptState
+    from ..given import check_text
     from .console import print_json
     from .joining import running
 
+    check_text("text", text)
     async with running(name, address) as fleet:
         receipt = await fleet.send(agent, text)
     if as_json:

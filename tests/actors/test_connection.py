@@ -78,6 +78,12 @@ def test_nobody_chooses_between_several_clusters(monkeypatch: pytest.MonkeyPatch
         check_single()
 
 
+def test_where_no_cluster_runs_the_sentence_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("ray._private.services.find_gcs_addresses", set[str])
+    with pytest.raises(SystemUnavailable, match=r"no cluster runs on this machine: begin a fleet on Ray, or name a"):
+        check_single()
+
+
 @pytest.mark.parametrize(
     ("given", "environment", "chosen"),
     [

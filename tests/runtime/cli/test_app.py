@@ -96,8 +96,14 @@ def test_what_was_typed_wrongly_is_told_with_status_2(
             "See amrita-fleet explain FolderUnusable\n",
         ),
         (("ps", "--json", "--fast"), "No such option: --fast", "", ""),
+        (
+            ("send", "ana", "caf\udce9", "--json"),
+            "What was given as 'text' cannot be used: it holds half a surrogate pair, which nothing can carry.",
+            "docs/troubleshooting.md#argumentinvalid",
+            "See amrita-fleet explain ArgumentInvalid\n",
+        ),
     ],
-    ids=["an error of ours", "a misspelt option"],
+    ids=["an error of ours", "a misspelt option", "bytes that are no text"],
 )
 def test_a_program_that_asked_for_json_gets_the_error_as_json(
     arguments: tuple[str, ...], sentence: str, place: str, see: str, capsys: pytest.CaptureFixture[str]

@@ -6,6 +6,7 @@ import threading
 
 import httpx
 import pytest
+from nicegui import core
 from websockets.asyncio.client import connect
 from websockets.exceptions import InvalidStatus
 
@@ -131,3 +132,19 @@ async def test_another_event_loop_of_the_process_is_told_that_one_serves_already
         thread.start()
         await asyncio.to_thread(thread.join)
     assert len(caught) == 1
+
+
+async def test_pages_that_could_not_be_opened_count_for_none_and_open_the_next_time(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(_: object) -> None:
+        raise OSError("no files left")
+
+    async with Fleet("house", system="local") as fleet:
+        with monkeypatch.context() as patch:
+            patch.setattr(core.app.router, "lifespan_context", broken)
+            with pytest.raises(OSError, match="no files left"):
+                await fleet.serve_dashboard()
+        dashboard = await fleet.serve_dashboard()
+        async with httpx.AsyncClient(headers={"Authorization": f"Bearer {dashboard.token}", **HTML}) as client:
+            assert (await client.get(dashboard.url)).status_code == httpx.codes.OK
