@@ -73,7 +73,7 @@ class AgentChannel:
             "id": receipt.id,
             "recipient": recipient,
             "digest": content_digest(body),
-            "refusal": receipt.refusal or "",
+            "refusal": "" if receipt.refusal is None else receipt.refusal.value,
         }
         self._tell(NoticeType.MAIL, how, f"to {recipient}: {body[:200]}", dict(data))
         return receipt

@@ -301,6 +301,7 @@ class Fleet(Helm):
 
         Raises:
             AccountUnknown: As in `limit`.
+            ArgumentInvalid: It has no limit of its own.
             NameInvalid: The name is none.
             PeerUnreachable: Some could not be told; the others were. It can be asked for again.
         """

@@ -260,6 +260,7 @@ class Helm:
         Raises:
             AgentUnknown: There is no such agent.
             ArgumentInvalid: The reason is no text, or one that nothing can carry.
+            ChannelClosed: It was stopped for good.
             PeerUnreachable: Some could not be told; the others were. It can be asked for again.
         """
         check_text("reason", reason)

@@ -185,7 +185,8 @@ class Admissions(Bench):
             wanted = restart and living is not None and living.stopped is None and living.restart == "permanent"
             deaths = self._restarts.too_often(agent, self._now(), reason) if wanted else ()
             again = wanted and not deaths
-            member = self._roster.bury(agent, incarnation, reason, self._now(), restarts=again, owner=self.owner)
+            shown = wording.quarantined(deaths, self._restarts.policy) if deaths else reason
+            member = self._roster.bury(agent, incarnation, shown, self._now(), restarts=again, owner=self.owner)
             if member is None:
                 return False
             fenced = self._ledger.fence(self._path(agent), incarnation)

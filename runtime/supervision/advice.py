@@ -5,6 +5,7 @@ from types import MappingProxyType
 
 from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
+from ...protocols.plural import plural
 from .finding import Trouble
 from .ladder import Action
 from .policy import Rung
@@ -35,6 +36,17 @@ DONE: Mapping[Rung, str] = MappingProxyType(
     }
 )
 
+NEXT: Mapping[Rung, str] = MappingProxyType(
+    {
+        Rung.NOTIFY: "it is told of once more",
+        Rung.NOTE: "it is told to give it up",
+        Rung.END_STEP: "the Step is ended",
+        Rung.CANCEL: "the run is ended",
+        Rung.KILL: "the process is killed",
+        Rung.QUARANTINE: "it is stopped for good",
+    }
+)
+
 ORDERS: Mapping[Trouble, str] = MappingProxyType(
     {
         Trouble.CALL_LOOP: "Nothing new comes of it: do not make these calls again. Try another way, or say what is "
@@ -53,8 +65,12 @@ OTHERWISE = "Give it up: try another way, or say what is missing and end your ta
 def notice_of(action: Action) -> Notice:
     """What watchers see."""
     finding = action.finding
-    data: dict[str, Json] = {"trouble": finding.trouble, "agents": [*action.agents], **finding.evidence}
+    data: dict[str, Json] = {"trouble": finding.trouble.value, "agents": [*action.agents], **finding.evidence}
     text = f"{finding.text}: {DONE[action.rung]}"
+    if action.then is not None:
+        when = f"in {plural(action.seconds, 'second')}" if action.seconds else "next"
+        text = f"{text}; if it goes on, {NEXT[action.then]} {when}"
+        data |= {"next": action.then.value, "next_in": action.seconds}
     return Notice(NoticeType.WATCH, EVENTS[action.rung], action.agents[0], text, data=data)
 
 

@@ -10,6 +10,7 @@ from ...protocols.ids import AgentId
 from ...protocols.limits import Exhaustion, Limits, run_limit
 from ...protocols.notices import NoticeType
 from ...protocols.outcome import Limit
+from ..errors import ArgumentInvalid
 from ..limit_errors import AccountUnknown, PriceMissing
 from . import wording
 from .account import Account, Level, Path, run_name
@@ -71,11 +72,13 @@ class Budgets(Admissions):
 
         Raises:
             AccountUnknown: As in `limit`.
+            ArgumentInvalid: It has no limit of its own, of which anybody could need more.
         """
+        self._check_limited(of)
         with self._turn(GrantNoMore(of)):
             path = self._account_of(of)
             account = self._ledger.account(path)
-            if account.limit is not None:
+            if account.limit is not None:  # else an older version let it pass
                 self._ledger.limit(path, replace(account.limit, on_exhaustion=Exhaustion.WIND_DOWN.value))
             text = f"{account.name} gets no more: who needs it gives its last answer"
             self._tell(NoticeType.BUDGET, "no_more", self._whose(path), text, {"account": account.name})
@@ -166,6 +169,13 @@ class Budgets(Admissions):
             self._ledger.stop(self._path(member.agent))
             self._tell(NoticeType.AGENT, "stopped", member.agent, reason)
         return tuple(member.agent for member in stopped)
+
+    def _check_limited(self, of: str) -> None:
+        with self._lock:
+            account = self._ledger.account(self._account_of(of))
+            if account.limit is None and not self.log.replaying:
+                advice = "name the account that is short: `fleet.accounts()` lists them"
+                raise ArgumentInvalid(name="of", reason=f"{account.name} has no limit of its own: {advice}")
 
     def _account_of(self, of: str) -> Path:
         """The account of the fleet, a team, a run or an agent.

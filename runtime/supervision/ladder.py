@@ -18,11 +18,15 @@ class Action:
         rung: What.
         agents: To whom.
         finding: Why.
+        then: What comes next if the trouble goes on; None: nothing more.
+        seconds: Seconds until then, at least.
     """
 
     rung: Rung
     agents: tuple[AgentId, ...]
     finding: Finding
+    then: Rung | None = None
+    seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +75,12 @@ class Ladder:
                 self._standings[finding.key] = Standing(was.stage, was.acted, at, course.calm)
             return ()
         self._standings[finding.key] = Standing(stage, at, at, course.calm)
-        return self._actions(course.stages[stage].rung, finding, at)
+        now, *later = course.stages[stage:]
+        then = later[0].rung if later else None
+        return tuple(
+            Action(rung, agents, finding, None if rung is Rung.QUARANTINE else then, now.seconds if then else 0.0)
+            for rung, agents in self._rungs(now.rung, finding, at)
+        )
 
     def _next(self, finding: Finding, was: Standing | None, at: float) -> int | None:
         """The place of the rung to climb now; None: it is not time, or there is none."""
@@ -81,14 +90,13 @@ class Ladder:
         due = at - was.acted >= stages[was.stage].seconds and finding.fresh > was.acted
         return was.stage + 1 if due and was.stage + 1 < len(stages) else None
 
-    def _actions(self, rung: Rung, finding: Finding, at: float) -> tuple[Action, ...]:
+    def _rungs(self, rung: Rung, finding: Finding, at: float) -> tuple[tuple[Rung, tuple[AgentId, ...]], ...]:
         """The rung for all agents of a finding, but a harder one for those that were killed too often."""
         if rung is not Rung.KILL:
-            return (Action(rung, finding.agents, finding),)
+            return ((rung, finding.agents),)
         again = tuple(agent for agent in finding.agents if self._may_kill(agent, at))
         worn = tuple(agent for agent in finding.agents if agent not in again)
-        pairs = ((Rung.KILL, again), (Rung.QUARANTINE, worn))
-        return tuple(Action(each, agents, finding) for each, agents in pairs if agents)
+        return tuple((each, agents) for each, agents in ((Rung.KILL, again), (Rung.QUARANTINE, worn)) if agents)
 
     def _may_kill(self, agent: AgentId, at: float) -> bool:
         """Count one more kill, unless it is one too many."""

@@ -145,4 +145,10 @@ class Member:
             spent=account.spent,
             kind=self.kind,
             stopped=self.stopped or "",
+            note=self._note,
         )
+
+    @property
+    def _note(self) -> str:
+        """Why it is as it is: that it was stopped says more than that its process has ended since."""
+        return self.stopped if self.stopped and self.dead == ENDED else self.status.note

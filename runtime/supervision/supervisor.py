@@ -6,6 +6,7 @@ from ...protocols.checkin import AgentStatus, CheckIn, Directive, Pause, Settlem
 from ...protocols.ids import USER, AgentId
 from ...protocols.notices import Notice, NoticeType
 from ...protocols.spawning import StopAnswer, StopRequest
+from ..errors import ChannelClosed
 from . import wording
 from .account import Account, Level, run_name
 from .bench import Facts
@@ -168,7 +169,9 @@ class Supervisor(Budgets):
 
         Raises:
             AgentUnknown: One of the names; then nothing changes.
+            ChannelClosed: One that is named was stopped for good; then nothing changes either.
         """
+        self._check_may_go_on(agents)
         event, text = ("resumed", "may go on") if reason is None else ("paused", reason)
         with self._turn(PauseAgents(agents, reason)):
             for member in self._roster.pause(agents, reason):
@@ -177,6 +180,13 @@ class Supervisor(Budgets):
             return tuple(member.agent for member in self._roster.family(agents) if member.active)
 
     # ------------------------------------------------------------------------------------------------------------------
+
+    def _check_may_go_on(self, agents: tuple[AgentId, ...]) -> None:
+        """To whom was stopped for good, neither a pause nor its end means anything. It is not written, as a refusal."""
+        with self._lock:
+            for member in () if self.log.replaying else map(self._roster.find, agents):
+                if member.stopped is not None:
+                    raise ChannelClosed(agent=member.agent, reason=f"it was stopped for good: {member.stopped}")
 
     def _stop(self, agents: tuple[AgentId, ...], reason: str) -> tuple[AgentId, ...]:
         """Put tombstones; gives those under them that live."""

@@ -36,6 +36,7 @@ __all__ = (
     "held",
     "overshoot",
     "quarantine",
+    "quarantined",
     "run_note",
     "shortage",
     "turn",
@@ -190,6 +191,12 @@ def quarantine(agent: AgentId, deaths: tuple[Death, ...], policy: RestartPolicy)
     counted = Counter(shorten(death.reason, TEXT_SHOWN, placeholder="...").rstrip(".") for death in deaths)
     reasons = [reason if number == 1 else f"{reason} ({times(number)})" for reason, number in counted.items()]
     return whole(f"{agent} died {often}; it stays dead until it is spawned anew. It died of: {'; '.join(reasons)}.")
+
+
+def quarantined(deaths: tuple[Death, ...], policy: RestartPolicy) -> str:
+    """The same in short, for its row."""
+    period = plural(policy.period, "second")
+    return whole(f"quarantined: it died {times(len(deaths))} within {period}, the last time of {deaths[-1].reason}")
 
 
 def times(number: int) -> str:

@@ -94,7 +94,7 @@ async def test_a_fleet_that_another_process_has_opened_says_so_whatever_it_is_as
         run = await ana.start("hello?")
         with pytest.raises(PeerUnreachable, match="this life is over"):
             await run.outcome()
-        for ask in (partial(ana.send, "hello"), partial(fleet.spawn, agent, ["bob"]), ana.stop, ana.pause, ana.resume):
+        for ask in (partial(ana.send, "hello"), partial(fleet.spawn, agent, ["bob"]), ana.pause, ana.resume, ana.stop):
             with pytest.raises(FleetTaken, match=r"'t' was opened by another process .* give each fleet a name"):
                 await ask()
 

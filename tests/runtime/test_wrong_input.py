@@ -5,6 +5,7 @@ import math
 from collections.abc import Awaitable, Callable
 from contextlib import suppress
 from functools import partial
+from pathlib import Path
 from typing import Any, cast
 
 import pytest
@@ -12,6 +13,7 @@ import pytest
 from amrita_fleet import (
     Agent,
     ArgumentInvalid,
+    ChannelClosed,
     Course,
     Deadlines,
     Fleet,
@@ -198,6 +200,31 @@ async def test_a_task_must_say_something_though_a_stream_adds_to_it(task: str) -
         await stream.send_to_producer("Say hello.")
         with pytest.raises(TaskInvalid, match="must say something"):
             await ana.start(task, stream=stream)
+
+
+async def test_who_was_stopped_for_good_is_neither_paused_nor_resumed_and_its_row_says_so_later_too(
+    tmp_path: Path,
+) -> None:
+    async with Fleet("f", system="local", journal=tmp_path / "j") as fleet:
+        (ana,) = await fleet.spawn(AGENT, ["ana"])
+        await fleet.spawn(AGENT, ["bob"], parent=ana)
+        await ana.stop("enough")
+        for act in (ana.pause, ana.resume, partial(fleet.resume, "bob")):
+            with pytest.raises(ChannelClosed, match="it was stopped for good: enough"):
+                await act()
+    async with Fleet("f", system="local", journal=tmp_path / "j") as fleet:
+        rows = {row.agent: (row.stopped, row.note) for row in await fleet.statuses()}
+        assert rows == {"ana": ("enough", "enough"), "bob": ("enough", "enough")}
+
+
+async def test_no_more_of_a_limit_is_granted_only_where_there_is_one() -> None:
+    async with Fleet("orchard", system="local") as fleet:
+        await fleet.spawn(AGENT, ["ana"])
+        for of, whose in ((None, "orchard"), ("ana", "ana")):
+            with pytest.raises(ArgumentInvalid, match=f"{whose} has no limit of its own: name the account that is"):
+                await fleet.grant_no_more(of=of)
+        await fleet.limit(50_000, of="ana")
+        await fleet.grant_no_more(of="ana")
 
 
 async def test_what_is_no_text_is_named() -> None:

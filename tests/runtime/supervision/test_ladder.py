@@ -8,6 +8,7 @@ from hypothesis import strategies as st
 
 from amrita_fleet.protocols.ids import AgentId
 from amrita_fleet.runtime.errors import NumberInvalid
+from amrita_fleet.runtime.supervision.advice import notice_of
 from amrita_fleet.runtime.supervision.deadlines import Deadlines
 from amrita_fleet.runtime.supervision.finding import Finding, Trouble
 from amrita_fleet.runtime.supervision.ladder import Ladder
@@ -39,6 +40,24 @@ def test_a_rung_is_climbed_when_the_one_before_had_its_time() -> None:
     late = WEDGED[0].seconds
     assert climbed(ladder, late - 1, found(fresh=late - 1)) == []
     assert climbed(ladder, late, found(fresh=late)) == [Rung.KILL]
+
+
+def test_what_is_told_says_what_comes_next_and_when() -> None:
+    ladder = Ladder(WatchPolicy())
+    (told,) = ladder.climb([found(Trouble.MESSAGE_LOOP, fresh=0)], 0)
+    (noted,) = ladder.climb([found(Trouble.MESSAGE_LOOP, fresh=1)], 1)
+    assert notice_of(told).text.endswith(
+        ": nothing was done about it yet; if it goes on, it is told to give it up next"
+    )
+    assert notice_of(noted).text.endswith(": told to give it up; if it goes on, the Step is ended in 30 seconds")
+    assert (notice_of(noted).data["next"], notice_of(noted).data["next_in"]) == ("end_step", 30.0)
+
+
+def test_after_the_last_rung_nothing_is_said_to_come_next() -> None:
+    ladder = Ladder(WatchPolicy(courses={Trouble.WEDGED: Course((Stage(Rung.CANCEL),))}))
+    (ended,) = ladder.climb([found(fresh=0)], 0)
+    assert notice_of(ended).text.endswith(": the run is ended")
+    assert "next" not in notice_of(ended).data
 
 
 def test_old_evidence_is_no_reason_to_do_more() -> None:

@@ -121,7 +121,7 @@ def test_what_dies_too_often_stays_dead_until_it_is_spawned_anew() -> None:
     assert house.admit(ANA) == USUAL.intensity + 2
 
 
-def test_a_quarantine_lists_of_what_the_agent_died_and_its_row_says_the_last() -> None:
+def test_a_quarantine_lists_of_what_the_agent_died_and_its_row_says_so_and_the_last() -> None:
     house = House()
     house.supervisor.begin("owner", None, RestartPolicy(intensity=2, period=30))
     for life, reason in enumerate(["out of memory", "killed", "killed."], start=1):
@@ -138,7 +138,7 @@ def test_a_quarantine_lists_of_what_the_agent_died_and_its_row_says_the_last() -
         "ana died 3 times within 30 seconds, and may be restarted twice; it stays dead until it is spawned anew. "
         "It died of: out of memory; killed (twice)."
     )
-    assert house.supervisor.find(ANA).note == "killed."
+    assert house.supervisor.find(ANA).note == "quarantined: it died 3 times within 30 seconds, the last time of killed."
 
 
 def test_a_temporary_agent_is_never_restarted_and_that_is_no_quarantine() -> None:
