@@ -75,8 +75,8 @@ ENVELOPE_CHARGE = 200
 class Refusal(StrEnum):
     """Why a message was not accepted, or, once accepted, never read. Only `FULL` may be tried again.
 
-    `DIED` and `LOST` are of accepted ones: the recipient died for good before it read them, or, in a fleet without a
-    journal, with whatever it had read of them.
+    `NOT_A_PEER`: its sender may not write to that agent, so it never left. `DIED` and `LOST` are of accepted ones: the
+    recipient died for good before it read them, or, in a fleet without a journal, with whatever it had read of them.
     """
 
     FULL = "full"
@@ -88,6 +88,7 @@ class Refusal(StrEnum):
     LIMIT = "limit"
     UNKNOWN = "unknown"
     FENCED = "fenced"
+    NOT_A_PEER = "not_a_peer"
     DIED = "died"
     LOST = "lost"
 

@@ -13,7 +13,7 @@ from ..protocols.presets import ModelConfig, ModelPreset, Strict, ThinkingConfig
 from ..protocols.restarts import Restart
 from ..protocols.secret import Secret
 from ..protocols.spawning import Allowance
-from .agent_fields import check_tool_names, of, output_of, sequence_of, tool_of
+from .agent_fields import check_tool_names, of, output_of, peers_of, sequence_of, tool_of
 from .config import AmritaConfig
 from .given import is_duration, is_name
 from .hooks import Hooks, check_hook
@@ -135,6 +135,8 @@ class Agent(Strict):
         description: What it is for, as agents read it that may spawn it; empty: the beginning of its instructions.
         restart: Whether another life follows when its process dies, in a fleet that has a journal: `"permanent"`, as
             often as the fleet's `RestartPolicy` allows; `"temporary"`: none.
+        peers: Names of the agents that it may write to; None: everybody. It may write to its parent, to those below it
+            and to whoever has written to it in any case.
     """
 
     hints = MappingProxyType(dict.fromkeys(("protocol", "model", "base_url", "api_key"), ELSEWHERE))
@@ -155,6 +157,7 @@ class Agent(Strict):
     spawns: SpawnPolicy | None = None
     description: str = ""
     restart: Restart = "permanent"
+    peers: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         """Take values in the forms in which people have them, and refuse those that cannot work.
@@ -176,6 +179,7 @@ class Agent(Strict):
         self._need("run_timeout", "a number of seconds above 0, or None", fits=seconds is None or is_duration(seconds))
         self._set("limit", limit_of(self.limit))
         self._set("output", output_of(self.output))
+        self._set("peers", peers_of(self.peers))
         for name, kinds in SEQUENCES.items():
             self._set(name, sequence_of(name, kinds, getattr(self, name)))
         self._set("tools", tuple(map(tool_of, self.tools)))
@@ -284,6 +288,7 @@ class AgentOptions(TypedDict, total=False):
     spawns: SpawnPolicy | None
     description: str
     restart: Restart
+    peers: Iterable[str] | None
 
 
 @overload

@@ -1,16 +1,20 @@
 """An agent's way to its peers."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import partial
+from itertools import count
 from typing import TypeAlias
 
 from ..protocols.checkin import AgentStatus
 from ..protocols.ids import AgentId, Incarnation, MessageId
-from ..protocols.mail import Kind, Receipt, ReceiptState
+from ..protocols.mail import Kind, Receipt, ReceiptState, Refusal
 from ..protocols.notices import NoticeType
+from .inbox import Inbox
 from .mail.content import content_digest
-from .ports import PostOffice, SupervisorLink
+from .peers import Peers
 from .sender import Sender
+from .surroundings import Surroundings
 
 __all__ = ("AgentChannel", "Seat")
 
@@ -32,13 +36,27 @@ class Seat:
 class AgentChannel:
     """The channel of one agent; its tools see it through a `CallChannel`."""
 
-    def __init__(self, seat: Seat, sender: Sender, post: PostOffice, link: SupervisorLink, tell: Tell) -> None:
-        """Keep the ends; `tell` tells the watchers."""
+    def __init__(
+        self, seat: Seat, sender: Sender, around: Surroundings, inbox: Inbox, peers: Iterable[str] | None, tell: Tell
+    ) -> None:
+        """Keep the ends.
+
+        Args:
+            seat: The agent's.
+            sender: Its outgoing end.
+            around: The ways to mailboxes and to the Supervisor.
+            inbox: Its mailbox, which knows who has written to it.
+            peers: Whom it may write to; None: everybody. See `Peers`.
+            tell: Tells the watchers.
+        """
         self._tell = tell
         self._seat = seat
         self._sender = sender
-        self._post = post
-        self._link = link
+        self._post = around.post
+        self._inbox = inbox
+        others = partial(around.link.peers, seat.name, seat.incarnation)
+        self._peers = Peers(seat.name, seat.parent, peers, self._heard_from, others)
+        self._unsent = count(1)
         self._receipts: dict[MessageId, Receipt] = {}
 
     @property
@@ -61,9 +79,12 @@ class AgentChannel:
 
         `hops`: answers to answers. `trace`: W3C traceparent of where it is sent, or empty.
         """
-        receipt = await self._sender.send(
-            recipient, body, reply_to=reply_to, message=message, kind=kind, hops=hops, trace=trace
-        )
+        if await self._peers.include(recipient):
+            receipt = await self._sender.send(
+                recipient, body, reply_to=reply_to, message=message, kind=kind, hops=hops, trace=trace
+            )
+        else:
+            receipt = self._kept_back(recipient, message)
         self._receipts[receipt.id] = receipt
         if len(self._receipts) > KEPT_RECEIPTS:
             del self._receipts[next(iter(self._receipts))]
@@ -84,5 +105,16 @@ class AgentChannel:
         return known if known is None or known.final else await self._post.receipt(known.recipient, message)
 
     async def peers(self) -> tuple[AgentStatus, ...]:
-        """The other agents of the fleet."""
-        return await self._link.peers(self._seat.name, self._seat.incarnation)
+        """The other agents of the fleet that it may write to."""
+        return await self._peers.rows()
+
+    def _heard_from(self, other: AgentId) -> bool:
+        """Whether that agent has ever written to this one."""
+        with self._inbox.opened() as mailbox:
+            return mailbox.senders.include(other)
+
+    def _kept_back(self, recipient: AgentId, message: MessageId | None) -> Receipt:
+        """The receipt of a message that may not leave."""
+        name, life = self._seat.name, self._seat.incarnation
+        unsent = message or MessageId(f"{name}.{life}.{recipient}.unsent-{next(self._unsent)}")
+        return Receipt(unsent, recipient, ReceiptState.REFUSED, Refusal.NOT_A_PEER)

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 from ..protocols.errors import PresetInvalid
 from ..protocols.presets import Strict
 from .errors import ToolInvalid
+from .given import is_name
 from .tools.builtin import BUILTIN
 from .tools.spawn_agent import SPAWN_AGENT, STOP_AGENT
 from .tools.tool import Tool, tool
@@ -14,7 +15,7 @@ from .typed import OutputType
 if TYPE_CHECKING:
     from pydantic import BaseModel
 
-__all__ = ("check_tool_names", "of", "output_of", "sequence_of", "tool_of")
+__all__ = ("check_tool_names", "of", "output_of", "peers_of", "sequence_of", "tool_of")
 
 T = TypeVar("T", bound=Strict)
 
@@ -34,6 +35,21 @@ def sequence_of(field: str, kinds: tuple[type, ...], given: object) -> tuple[obj
         if not isinstance(each, kinds):
             raise PresetInvalid(field=field, reason=f"Agent.{field}[{place}] must be a {what}, not {each!r}.")
     return values
+
+
+def peers_of(given: object) -> tuple[str, ...] | None:
+    """The names of an agent's peers; None as it is: everybody.
+
+    Raises:
+        PresetInvalid: It is no list of names.
+    """
+    if given is None:
+        return None
+    names = cast("tuple[str, ...]", sequence_of("peers", (str,), given))
+    for place, name in enumerate(names):
+        if not is_name(name):
+            raise PresetInvalid(field="peers", reason=f"Agent.peers[{place}] must be an agent's name, not {name!r}.")
+    return tuple(dict.fromkeys(names))
 
 
 def output_of(given: "OutputType | type[BaseModel] | None") -> OutputType | None:

@@ -51,5 +51,5 @@ class CallChannel:
         return await self._channel.receipt(message)
 
     async def peers(self) -> tuple[AgentStatus, ...]:
-        """The other agents of the fleet."""
+        """The other agents of the fleet that it may write to."""
         return await self._channel.peers()

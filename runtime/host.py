@@ -97,7 +97,7 @@ class AgentHost:
         self._log = LifeLog.of(around.log, seat.name, seat.incarnation, self._inbox, clock)
         self._reporter = Reporter(around.link, clock, self.status, self._log.recorder.heard if self._log else None)
         self._sender = Sender(seat.name, seat.incarnation, around.post, clock, agent.config.mail.send_timeout)
-        self._channel = AgentChannel(seat, self._sender, around.post, around.link, self.tell)
+        self._channel = AgentChannel(seat, self._sender, around, self._inbox, agent.peers, self.tell)
         self._questions = Questions(self._channel)
         self._suspensions = RunSuspensions(self._runs.lives)
         self._lease = self._take_lease() if around.leased else None

@@ -33,12 +33,13 @@ def tables(file: FleetFile) -> Iterator[RenderableType]:
 def agents_table(file: FleetFile) -> Table:
     """A row for each entry of `agents`."""
     table = Table()
-    for heading in ("agent", "preset", "tools", "limit", "team", "parent"):
+    bounded = any(each.agent.peers is not None for each in file.seats)
+    for heading in ("agent", "preset", "tools", "limit", "team", "parent", *(["peers"] if bounded else [])):
         table.add_column(heading, no_wrap=heading == "agent", style="bold" if heading == "agent" else "")
     for each in file.seats:
         limit = "" if each.agent.limit is None else str(each.agent.limit)
         texts = (names_shown(each), each.preset, ", ".join(tools_of(each)), limit, each.team, each.parent or "")
-        table.add_row(*map(Text, texts))
+        table.add_row(*map(Text, (*texts, *([peers_shown(each)] if bounded else []))))
     return table
 
 
@@ -78,6 +79,12 @@ def tools_of(seats: Seats) -> tuple[str, ...]:
     return (*(tool.name for tool in seats.agent.tools), *(f"{server.name} (MCP)" for server in seats.agent.servers))
 
 
+def peers_shown(seats: Seats) -> str:
+    """Whom its agents may write to."""
+    peers = seats.agent.peers
+    return "everybody" if peers is None else ", ".join(peers) or "nobody"
+
+
 def price_shown(preset: ModelPreset) -> str:
     """What a million tokens cost."""
     price = preset.price
@@ -113,6 +120,7 @@ def shown(file: FleetFile) -> dict[str, Any]:
                 "limit": limit_data(each.agent.limit),
                 "team": each.team,
                 "parent": each.parent,
+                "peers": each.agent.peers,
             }
             for each in file.seats
         ],

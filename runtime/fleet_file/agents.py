@@ -12,7 +12,7 @@ from ...protocols.secret import Secret
 from ..agent import Agent, SpawnPolicy, create_agent
 from ..errors import ToolInvalid
 from ..tools.servers import McpHttp, McpServer, McpStdio
-from .entries import Entries
+from .entries import Entries, names_of
 from .errors import FleetFileInvalid
 from .imports import Unusable, read_hooks, read_output, read_strategy, read_tool
 from .presets import check_plain, check_variable, variable_in
@@ -51,10 +51,10 @@ class AgentReader:
             name: tuple(entry.spawns.kinds.values()) if entry.spawns else () for name, entry in entries.agents.items()
         }
         for name in in_order(needs, "spawns", self.problems):
-            self._read_one(name, entries.agents[name])
+            self._read_one(name, entries.agents[name], entries.agent_counts)
         return {name: self.made[name] for name in entries.agents if name in self.made}
 
-    def _read_one(self, name: str, entry: AgentEntry) -> None:
+    def _read_one(self, name: str, entry: AgentEntry, counts: Mapping[str, int]) -> None:
         here: Keys = ("agents", name)
         options: dict[str, Any] = {
             "instructions": self._instructions(entry, here),
@@ -72,6 +72,7 @@ class AgentReader:
             "plan": entry.plan,
             "description": entry.description,
             "restart": entry.restart,
+            "peers": None if entry.peers is None else peers_of(name, entry.peers, counts),
         }
         preset = self.presets.get(entry.preset)
         if preset is None:
@@ -141,6 +142,14 @@ class AgentReader:
         except FleetError as error:
             self.problems.add(keys, refusal(error))
             return None
+
+
+def peers_of(name: str, peers: tuple[str, ...], counts: Mapping[str, int]) -> tuple[str, ...]:
+    """The names that an entry's peers stand for; of those that are wrong, which was noted, none."""
+    named = {entry: names_of(entry, count) for entry, count in counts.items()}
+    live = {each for names in named.values() for each in names}
+    found = (each for peer in peers for each in ((peer,) if peer in live else named.get(peer, ())))
+    return tuple(each for each in found if named[name] != (each,))
 
 
 def server_of(entry: StdioServerEntry | HttpServerEntry) -> McpServer:

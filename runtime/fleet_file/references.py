@@ -9,6 +9,7 @@ from ..given import check_fleet_name, check_task
 from ..supervision.roster import check_name
 from .entries import UNTOLD, Entries, names_of
 from .problems import Keys, Problems, nearest
+from .schema import AgentEntry
 
 __all__ = ("check_names", "check_references", "in_order")
 
@@ -40,6 +41,7 @@ def check_names(entries: Entries, problems: Problems) -> None:
 def check_references(entries: Entries, problems: Problems) -> None:
     """Note names of what is not there."""
     for name, entry in entries.agents.items():
+        check_agents(name, entry, entries, problems)
         here: Keys = ("agents", name)
         for keys, preset in ((("preset",), entry.preset), *numbered("fallbacks", entry.fallbacks)):
             if preset not in (UNTOLD, *entries.preset_names):
@@ -52,14 +54,20 @@ def check_references(entries: Entries, problems: Problems) -> None:
         if entry.team and entry.team not in entries.teams:
             text = f'There is no team "{entry.team}" in fleet.teams. {nearest(entry.team, entries.teams)}'
             problems.add((*here, "team"), text)
-        if entry.parent is not None:
-            check_agent(entry.parent, (*here, "parent"), entries, problems)
     for number, task in entries.tasks.items():
         check_agent(task.agent, ("tasks", number, "agent"), entries, problems)
         try:
             check_task(task.task, task.time_limit)
         except FleetError as error:
             problems.add(("tasks", number, "task"), str(error))
+
+
+def check_agents(name: str, entry: AgentEntry, entries: Entries, problems: Problems) -> None:
+    """Note the agents that an agent's entry names and that are not there."""
+    for keys, peer in numbered("peers", entry.peers or ()):
+        check_peer(name, peer, ("agents", name, *keys), entries, problems)
+    if entry.parent is not None:
+        check_agent(entry.parent, ("agents", name, "parent"), entries, problems)
 
 
 def numbered(key: str, values: tuple[str, ...]) -> Iterator[tuple[tuple[str, int], str]]:
@@ -80,6 +88,16 @@ def check_agent(name: str, keys: Keys, entries: Entries, problems: Problems) -> 
         problems.add(keys, text)
     else:
         problems.add(keys, f'"{name}" has count 0: it is only a kind that others spawn, and does not live by itself.')
+
+
+def check_peer(name: str, peer: str, keys: Keys, entries: Entries, problems: Problems) -> None:
+    """Note a peer that is no agent that lives when the fleet begins, nor several alike, or that is the agent itself."""
+    if entries.agent_counts.get(peer, 0) > 1:
+        return
+    if peer == name:
+        problems.add(keys, f'"{peer}" is this agent itself, which writes to others only: leave it out.')
+        return
+    check_agent(peer, keys, entries, problems)
 
 
 def in_order(needs: Mapping[str, tuple[str, ...]], key: str, problems: Problems) -> tuple[str, ...]:

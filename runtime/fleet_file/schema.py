@@ -48,7 +48,6 @@ MOST_AGENTS = 10_000
 """The most agents of one entry."""
 
 HINTS = {
-    "peers": "every agent of a fleet can message every other one (list_peers names them all): leave it out",
     "service": "`run` ends its fleet: for one that goes on, call Fleet(service=True) from Python",
     "system": "where a fleet runs is said when it is run: amrita-fleet run FILE --system local",
     "address": "where a fleet runs is said when it is run: by RAY_ADDRESS in the environment",
@@ -243,6 +242,9 @@ class AgentEntry(Entry):
     """What it may spawn by itself."""
     description: str = ""
     """What it is for, as agents read it that may spawn it."""
+    peers: tuple[Name, ...] | None = None
+    """The agents that it may write to: by their own names, or by the name of an entry for all of it; everybody if left
+    out, and nobody but its parent, those below it and who writes to it if empty."""
     restart: Literal["permanent", "temporary"] = "permanent"
     """Whether another life follows when its process dies, in a fleet that has a journal."""
     count: int = Field(default=1, ge=0, le=MOST_AGENTS)

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from itertools import islice
 from typing import NamedTuple, Self
 
-from ...protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
+from ...protocols.ids import AgentId, Incarnation, MessageId, RunId
 from ...protocols.mail import (
     BODY_LIMIT,
     ENVELOPE_CHARGE,
@@ -18,40 +18,12 @@ from ...protocols.mail import (
     Verdict,
 )
 from .refusal import refusal_of
+from .senders import Heard, Place, Senders
 
-__all__ = ("FATES", "SENDERS", "Mailbox", "MailboxState", "Place", "Turned")
+__all__ = ("FATES", "Mailbox", "MailboxState", "Turned")
 
 FATES = 4096
 """Messages whose end is remembered, the last ones."""
-
-SENDERS = 16_384
-"""Senders whose place is remembered, those heard last; each life of a person counts as one."""
-
-
-NOWHERE = (0, 0)
-"""The place of a sender of whom nothing was accepted or refused for good."""
-
-NEVER = (0, -1)
-"""The attempt of a sender of whom none was answered `full`."""
-
-
-@dataclass(slots=True)
-class Heard:
-    """How far one sender was heard.
-
-    Attributes:
-        order: (incarnation, seq) of the last message accepted or refused for good; what that life sent and is not above
-            it came before.
-        full: (incarnation, attempt) of the last attempt answered `full`; what is not above it is a late copy.
-    """
-
-    order: tuple[int, int] = NOWHERE
-    full: tuple[int, int] = NEVER
-
-    @property
-    def life(self) -> int:
-        """The newest incarnation heard."""
-        return max(self.order[0], self.full[0])
 
 
 class Fate(NamedTuple):
@@ -61,21 +33,6 @@ class Fate(NamedTuple):
     refusal: Refusal | None = None
     run: RunId | None = None
     step: int | None = None
-
-
-class Place(NamedTuple):
-    """How far a sender was heard: its last message that was accepted or refused for good.
-
-    Attributes:
-        full: The life that made the last attempt which was answered `full`; 0: there was none.
-        attempt: The number of that attempt.
-    """
-
-    sender: AgentId
-    incarnation: Incarnation
-    seq: int
-    full: Incarnation = Incarnation(0)
-    attempt: int = -1
 
 
 class Turned(NamedTuple):
@@ -120,6 +77,7 @@ class Mailbox:
 
     Attributes:
         owner: Whose mail it is.
+        senders: Who has written, and how far each was heard.
         accepted: Messages stored so far.
         consumed: Messages consumed so far.
         fresh: What the last `accept` stored.
@@ -151,7 +109,7 @@ class Mailbox:
         self._bytes = 0
         self._waiting: dict[MessageId, Envelope] = {}
         self._fates: OrderedDict[MessageId, Fate] = OrderedDict()
-        self._heard: OrderedDict[tuple[AgentId, int], Heard] = OrderedDict()
+        self.senders = Senders()
 
     @property
     def waiting(self) -> int:
@@ -187,7 +145,7 @@ class Mailbox:
                 continue
             if heard is None or envelope.sender != sender or envelope.incarnation != incarnation:
                 sender, incarnation = envelope.sender, envelope.incarnation
-                heard = self._listen(envelope.sender, envelope.incarnation)
+                heard = self.senders.listen(envelope.sender, envelope.incarnation)
             verdicts.append(self._judge(envelope, heard, now))
         self.fresh = tuple(islice(self._waiting.values(), len(self._waiting) - self.accepted + before, None))
         return tuple(verdicts)
@@ -236,11 +194,7 @@ class Mailbox:
 
     def state(self) -> MailboxState:
         """All that another process needs to go on."""
-        heard = tuple(
-            Place(sender, Incarnation(one.order[0]), one.order[1], Incarnation(one.full[0]), one.full[1])
-            for (sender, _), one in self._heard.items()
-            if one.life
-        )
+        heard = self.senders.places()
         fates = tuple(Receipt(message, self.owner, *fate) for message, fate in self._fates.items())
         return MailboxState(tuple(self._waiting.values()), heard, fates, self.accepted, self.consumed)
 
@@ -248,23 +202,21 @@ class Mailbox:
         """Be as an earlier life was; only for a mailbox that nothing came to yet."""
         for envelope in state.waiting:
             self._store(envelope, envelope.size)
-        for sender, incarnation, seq, full, attempt in state.heard:
-            heard = self._listen(sender, incarnation or full)
-            heard.order, heard.full = (incarnation, seq), (full, attempt)
+        self.senders.restore(state.heard)
         for receipt in state.fates:
             self._remember(receipt.id, Fate(receipt.state, receipt.refusal, receipt.run, receipt.step))
         self.accepted, self.consumed = state.accepted, state.consumed
 
     def restore_accepted(self, envelope: Envelope) -> None:
         """Take in again what an earlier life had accepted, whether there is room or not: its sender was told so."""
-        heard = self._listen(envelope.sender, envelope.incarnation)
+        heard = self.senders.listen(envelope.sender, envelope.incarnation)
         heard.order = max(heard.order, (envelope.incarnation, envelope.seq))
         if envelope.id not in self._waiting and envelope.id not in self._fates:
             self._store(envelope, envelope.size)
 
     def restore_turned(self, turned: Turned) -> None:
         """Turn away again what an earlier life did: its sender was told so."""
-        heard = self._listen(turned.sender, turned.incarnation)
+        heard = self.senders.listen(turned.sender, turned.incarnation)
         if turned.refusal is Refusal.FULL:
             heard.full = max(heard.full, (turned.incarnation, turned.attempt))
             return
@@ -331,23 +283,6 @@ class Mailbox:
             self._remember(id_, Fate(ReceiptState.REFUSED, refusal))
         self.turned += (Turned.away(envelope, refusal),)
         return refusal
-
-    def _listen(self, sender: AgentId, incarnation: Incarnation) -> Heard:
-        """The sender's place; whoever was silent longest makes room for a new one.
-
-        The lives of an agent follow each other and share one place. Those of a person are processes that speak at the
-        same time, so each has its own. A life that was forgotten and speaks again is heard anew: a late copy of what it
-        sent is known by its id, as long as its fate is remembered.
-        """
-        key = sender, incarnation if sender == USER else 0
-        heard = self._heard.get(key)
-        if heard is None:
-            heard = self._heard[key] = Heard()
-            if len(self._heard) > SENDERS:
-                self._heard.popitem(last=False)
-        else:
-            self._heard.move_to_end(key)
-        return heard
 
     def _told(self, message: MessageId) -> Verdict:
         """The answer a message got before; a consumed or dead one was accepted."""

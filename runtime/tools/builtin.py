@@ -36,6 +36,7 @@ REASONS: Mapping[Refusal, str] = MappingProxyType(
         Refusal.STOPPED: "it was stopped",
         Refusal.LIMIT: "it has reached a limit and makes no more model calls",
         Refusal.UNKNOWN: "there is no such agent",
+        Refusal.NOT_A_PEER: "you may not write to it; list_peers names those you may write to",
         Refusal.FENCED: "this agent was restarted elsewhere and may send no more",
     }
 )
@@ -90,7 +91,12 @@ async def send_message(context: ToolContext, to: str | list[str], body: str, rep
     return ToolOutput("\n".join(report.content for report in reports), failed=reports[0].failed)
 
 
-@tool(description="List the other agents of your fleet.", parameters=schema([]), replay="safe", polling=True)
+@tool(
+    description="List the other agents of your fleet that you can write to.",
+    parameters=schema([]),
+    replay="safe",
+    polling=True,
+)
 async def list_peers(context: ToolContext) -> str:
     """JSON rows: name, phase, and how many messages wait in its mailbox."""
     peers = await context.channel.peers()
@@ -152,7 +158,7 @@ def reported(receipt: Receipt) -> ToolOutput:
     match receipt.state:
         case ReceiptState.ACCEPTED | ReceiptState.CONSUMED:
             return ToolOutput(f"Accepted by {name}.")
-        case ReceiptState.REFUSED if receipt.refusal is Refusal.HOPS:  # which no mailbox was asked for
+        case ReceiptState.REFUSED if receipt.refusal in {Refusal.HOPS, Refusal.NOT_A_PEER}:  # no mailbox was asked
             return ToolOutput.failure(f"The message to {name} was not sent: {why}.")
         case ReceiptState.REFUSED:
             return ToolOutput.failure(f"{name} refused the message: {why}.")

@@ -45,6 +45,7 @@ def test_words_for_refusals_stay_what_they_are() -> None:
         "hops",
         "limit",
         "lost",
+        "not_a_peer",
         "stopped",
         "too_large",
         "unknown",

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 import pytest
 
+from amrita_fleet.protocols.checkin import AgentStatus
 from amrita_fleet.protocols.codec import decode_batch, encode_verdicts
 from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.mail import BODY_LIMIT, Envelope, Kind, Receipt
@@ -11,9 +12,12 @@ from amrita_fleet.protocols.notices import NoticeType
 from amrita_fleet.protocols.outcome import Ending, Outcome
 from amrita_fleet.runtime.agent_channel import AgentChannel, Seat
 from amrita_fleet.runtime.clock import VirtualClock
+from amrita_fleet.runtime.config import MailConfig
+from amrita_fleet.runtime.inbox import Inbox
 from amrita_fleet.runtime.questions import Questions
 from amrita_fleet.runtime.sender import Sender
 from amrita_fleet.runtime.step.correspondence import Question
+from amrita_fleet.runtime.surroundings import Surroundings
 
 pytestmark = pytest.mark.anyio
 
@@ -36,6 +40,9 @@ class Post:
 class Link:
     """Nobody asks it anything."""
 
+    async def peers(self, agent: AgentId, incarnation: Incarnation) -> tuple[AgentStatus, ...]:  # noqa: ARG002
+        return ()
+
 
 def untold(kind: NoticeType, extra: str, text: str, data: dict[str, str]) -> None:
     """Nobody watches."""
@@ -53,7 +60,9 @@ async def answers(ended: Outcome, *asked: Question, times: int = 1) -> list[Enve
     """What is sent when a run has ended that left these open, and its end was told so many times."""
     post, clock = Post(), VirtualClock()
     sender = Sender(BOB, Incarnation(1), post, clock)
-    questions = Questions(AgentChannel(Seat(BOB, Incarnation(1)), sender, post, Link(), untold))  # type: ignore[arg-type]
+    around = Surroundings(Link(), post, clock)  # type: ignore[arg-type]
+    inbox = Inbox(BOB, MailConfig(), clock, lambda: None)
+    questions = Questions(AgentChannel(Seat(BOB, Incarnation(1)), sender, around, inbox, None, untold))
     for _ in range(times):
         questions.answer(ended, asked)
         assert questions.outgoing >= len(asked)

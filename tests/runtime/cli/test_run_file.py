@@ -298,3 +298,15 @@ def test_the_file_in_the_readme_is_one(
     )
     monkeypatch.setenv("OLLAMA_KEY", "-")
     assert typed(capsys, "check", str(folder / "fleet.yaml"))[0] == Status.OK
+
+
+def test_check_shows_whom_agents_may_write_to_where_that_is_bounded(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = folder / "fleet.yaml"
+    file.write_text(file.read_text().replace("ana: {", "ana: {peers: [bob], ", 1))
+    status, out, err = typed(capsys, "check", str(file))
+    assert (status, err) == (Status.OK, "")
+    rows = [" ".join(line.replace("│", " ").split()) for line in out.splitlines()]
+    assert any(row.startswith("ana ") and row.endswith("bob-1, bob-2") for row in rows)
+    assert any(row.startswith("bob-1 ...") and row.endswith("everybody") for row in rows)

@@ -200,6 +200,18 @@ def test_every_key_of_the_schema_says_what_it_is() -> None:
     assert silent == []
 
 
+def test_peers_are_agents_by_their_names_or_all_of_an_entry_but_the_agent_itself() -> None:
+    more = (
+        "  eve: {preset: cheap, count: 2, peers: [eve, zoe]}\n"
+        "  zoe: {preset: cheap, peers: [eve-2, ana]}\n"
+        "  ida: {preset: cheap, peers: []}\n"
+    )
+    found = {seats.entry: seats.agent.peers for seats in read(WHOLE.replace("tasks:", f"{more}tasks:")).seats}
+    assert found["ana"] is None
+    assert (found["eve"], found["zoe"]) == (("eve-1", "eve-2", "zoe"), ("eve-2", "ana"))
+    assert found["ida"] == ()
+
+
 @pytest.mark.anyio
 async def test_its_agents_are_spawned_parents_first_and_its_tasks_are_started() -> None:
     text = WHOLE.replace("tasks:", "  eve: {preset: cheap, parent: zoe, count: 2}\n  zoe: {preset: cheap}\ntasks:")

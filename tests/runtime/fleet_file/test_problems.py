@@ -36,8 +36,16 @@ def test_a_file_that_is_right_has_no_problems() -> None:
             '5:24: agents.bob.instrutions: There is no key "instrutions" here. Did you mean "instructions"?',
         ),
         (
-            "  bob: {preset: cheap, peers: [ana]}",
-            '5:24: agents.bob.peers: There is no key "peers" here: every agent of a fleet can message every other one',
+            "  bob: {preset: cheap, peers: [ana, anna]}",
+            '5:37: agents.bob.peers[1]: There is no agent "anna". Did you mean "ana"?',
+        ),
+        (
+            "  bob: {preset: cheap, peers: [bob]}",
+            '5:32: agents.bob.peers[0]: "bob" is this agent itself, which writes to others only: leave it out.',
+        ),
+        (
+            "  bob: {preset: cheap, peers: ana}",
+            "5:31: agents.bob.peers: This must be a list",
         ),
         (
             "  bob: {preset: cheap, model: x}",

@@ -4,7 +4,8 @@ import pytest
 
 from amrita_fleet.protocols.ids import USER, AgentId, Incarnation, MessageId, RunId
 from amrita_fleet.protocols.mail import BODY_LIMIT, HOPS_LIMIT, Envelope, Kind, Receipt, ReceiptState, Refusal
-from amrita_fleet.runtime.mail.mailbox import FATES, SENDERS, Mailbox, MailboxState, Place
+from amrita_fleet.runtime.mail.mailbox import FATES, Mailbox, MailboxState
+from amrita_fleet.runtime.mail.senders import SENDERS, Place
 
 ANA = AgentId("ana")
 BOB = AgentId("bob")
