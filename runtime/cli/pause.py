@@ -7,6 +7,7 @@ import typer
 from ..helm import Helm
 from .console import say
 from .options import Address, AsJson, FleetName
+from .utf8 import in_utf8
 
 __all__ = ("EPILOG", "pause", "paused")
 
@@ -21,7 +22,7 @@ REASON = "paused from the command line"
 def pause(
     agents: Annotated[list[str], typer.Argument(help="Who is paused.", show_default=False)],
     *,
-    reason: Annotated[str, typer.Option(help="Why, for who sees it stand still.")] = REASON,
+    reason: Annotated[str, typer.Option(help="Why, for who sees it stand still.", callback=in_utf8)] = REASON,
     fleet: FleetName = "",
     address: Address = "auto",
     as_json: AsJson = False,

@@ -1,13 +1,15 @@
 """`amrita-fleet record`: a running fleet's notices, written to a file."""
 
+import asyncio
 from io import FileIO
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from ...protocols.errors import FleetError
 from ..helm import Helm
-from .console import say
+from .console import complain, say
 from .errors import FleetOver, InputInvalid, RecordingCut
 from .options import Address, FleetName
 from .status import NAME
@@ -19,6 +21,9 @@ Example: amrita-fleet record monday.jsonl
 
 Exit status: 0 the fleet is over, 1 no fleet runs there or the disk is full, 2 bad input: that includes a file that is
 there already, 130 interrupted."""
+
+LAST_PATIENCE = 2.0
+"""Seconds that a fleet has to tell the last when somebody presses Ctrl-C."""
 
 
 def record(
@@ -55,7 +60,7 @@ async def recorded(file: Path, name: str, address: str) -> None:
 async def written(fleet: Helm, file: Path) -> None:
     """Write each notice as it comes, and say so once all that happened before is written.
 
-    What was told is there whenever this ends.
+    What was told is there whenever this ends: who is cancelled, as by Ctrl-C, reads once more.
 
     Raises:
         InputInvalid: The file cannot be made.
@@ -74,11 +79,28 @@ async def written(fleet: Helm, file: Path) -> None:
         last, told = await newest(fleet), f"fleet {fleet.name}: recorded in {file}"
         if not last:
             say(told)
-        async for notice in fleet.notices():
-            before = recording.last
-            recording.add(recorded_line(notice), notice.number)
-            if before < last <= notice.number:
-                say(told)
+        try:
+            async for notice in fleet.notices():
+                before = recording.last
+                recording.add(recorded_line(notice), notice.number)
+                if before < last <= notice.number:  # that very one may be forgotten by now
+                    say(told)
+        except asyncio.CancelledError:
+            await add_rest(recording, fleet)
+            raise
+
+
+async def add_rest(recording: "Growing", fleet: Helm) -> None:
+    """Add what was told meanwhile, if the fleet still answers."""
+    from ..gateway.recording import recorded_line
+    from .past import past
+
+    try:
+        async with asyncio.timeout(LAST_PATIENCE):
+            for notice in await past(fleet, after=recording.last):
+                recording.add(recorded_line(notice), notice.number)
+    except (TimeoutError, FleetError) as error:
+        complain(f"The last moment may be missing: {str(error) or 'the fleet does not answer.'}")
 
 
 class Growing:

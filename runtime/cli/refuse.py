@@ -6,6 +6,7 @@ import typer
 
 from .console import say
 from .options import Address, AsJson, FleetName
+from .utf8 import in_utf8
 
 __all__ = ("EPILOG", "refuse")
 
@@ -19,7 +20,7 @@ under which no call waits, or no longer."""
 def refuse(
     approval: Annotated[str, typer.Argument(metavar="ID", help="What `approvals` shows.", show_default=False)],
     *,
-    reason: Annotated[str, typer.Option(help="Why, for the model to read.", show_default=False)] = "",
+    reason: Annotated[str, typer.Option(help="Why, for the model to read.", callback=in_utf8, show_default=False)] = "",
     fleet: FleetName = "",
     address: Address = "auto",
     as_json: AsJson = False,

@@ -21,6 +21,7 @@ from .options import (
     SystemName,
     Where,
 )
+from .utf8 import in_utf8
 
 if TYPE_CHECKING:
     from ..agent import Agent
@@ -50,6 +51,7 @@ Task = Annotated[
     typer.Argument(
         metavar="[TASK|FILE]",
         help="What each agent is asked to do; or a fleet file, which ends in .yaml or .yml.",
+        callback=in_utf8,
         show_default=False,
     ),
 ]

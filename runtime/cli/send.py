@@ -7,6 +7,7 @@ import typer
 from .console import say
 from .options import Address, AsJson, FleetName
 from .status import Status
+from .utf8 import in_utf8
 
 __all__ = ("EPILOG", "send")
 
@@ -18,7 +19,7 @@ Exit status: 0 the message was accepted, 1 it was refused or no fleet runs there
 
 def send(
     agent: Annotated[str, typer.Argument(help="Who gets it.", show_default=False)],
-    text: Annotated[str, typer.Argument(help="What to say.", show_default=False)],
+    text: Annotated[str, typer.Argument(help="What to say.", callback=in_utf8, show_default=False)],
     *,
     fleet: FleetName = "",
     address: Address = "auto",
@@ -32,17 +33,11 @@ def send(
 
 
 async def sent(agent: str, text: str, name: str, address: str, *, as_json: bool) -> bool:
-    """Send, and say what became of it; gives whether it was accepted.
-
-    Raises:
-        ArgumentInvalid: The text is none that can be sent, as bytes that are no UTF-8; nobody is asked then.
-    """
+    """Send, and say what became of it; gives whether it was accepted."""
     from ...protocols.mail import ReceiptState
-    from ..given import check_text
     from .console import print_json
     from .joining import running
 
-    check_text("text", text)
     async with running(name, address) as fleet:
         receipt = await fleet.send(agent, text)
     if as_json:

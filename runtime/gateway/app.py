@@ -182,7 +182,9 @@ class Sights:
             view = await self._feed.look()
             for name in follow:
                 row_of(view, name)
-        return self._streams.another(stream(self._feed, self._encoder, begin, self._clock, follow))
+        if self._streams.open >= MOST_WATCHERS:
+            raise TooManyWatchers(most=MOST_WATCHERS)
+        return Watched(self._streams, stream(self._feed, self._encoder, begin, self._clock, follow))
 
     async def approvals(self) -> Response:
         """The calls that wait for a person."""
@@ -272,52 +274,46 @@ class Levers:
         return answer({"account": given.account, "limit": plain(limits)})
 
 
+class Streams:
+    """Counts the event streams. Pages watch as well, and are none.
+
+    Attributes:
+        open: How many there are.
+    """
+
+    def __init__(self, feed: Feed) -> None:
+        """There is none."""
+        self.open = 0
+        self._feed = feed
+
+    @contextmanager
+    def one(self) -> Generator[None]:
+        """Meanwhile there is one more, and the fleet is read for it."""
+        self.open += 1
+        try:
+            with self._feed.watching():
+                yield
+        finally:
+            self.open -= 1
+
+
 class EventStream(StreamingResponse):
     """An answer that goes on."""
 
     media_type = "text/event-stream"
 
 
-class Streams:
-    """The event streams that are sent. Open pages watch as well, and are not counted here."""
-
-    def __init__(self, feed: Feed) -> None:
-        """There are none."""
-        self._feed = feed
-        self._count = 0
-
-    def another(self, events: AsyncGenerator[str, None]) -> "Watched":
-        """One more, of these events.
-
-        Raises:
-            TooManyWatchers: There are as many as there may be.
-        """
-        if self._count >= MOST_WATCHERS:
-            raise TooManyWatchers(most=MOST_WATCHERS)
-        return Watched(self, events)
-
-    @contextmanager
-    def sent(self) -> Generator[None]:
-        """Meanwhile one of them is sent, and somebody watches the fleet."""
-        self._count += 1
-        try:
-            with self._feed.watching():
-                yield
-        finally:
-            self._count -= 1
-
-
 class Watched(EventStream):
-    """An event stream that counts from the moment it is granted: many may ask at once."""
+    """An event stream that counts as a watcher from the moment it is granted: many may ask at once."""
 
-    def __init__(self, streams: Streams, events: AsyncGenerator[str, None]) -> None:
+    def __init__(self, streams: "Streams", events: AsyncGenerator[str, None]) -> None:
         """Answer with these events."""
         super().__init__(events, headers=EVENT_HEADERS)
         self._streams = streams
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Send them until there are no more, or nobody reads them."""
-        with self._streams.sent():
+        with self._streams.one():
             await super().__call__(scope, receive, send)
 
 

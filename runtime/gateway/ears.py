@@ -28,7 +28,10 @@ RETRY = 1.0
 """Seconds until an agent that did not answer is asked again; each further time twice as many, up to `PATIENCE`."""
 
 ENDED = (AgentUnknown, FleetClosed, FleetTaken, NotRecorded)
-"""Errors after which that agent will say nothing more here."""
+"""Errors after which there is nothing to be heard, however often it is asked."""
+
+BUG = "this is a bug in Amrita Fleet: the log of the gateway's process says more"
+CLOSED = "the gateway is closed"
 
 
 class Ear:
@@ -39,6 +42,7 @@ class Ear:
         text: Its text.
         reasoning: Its reasoning.
         followers: How many follow it.
+        lost: Why nobody listens to it any more; empty: somebody does.
     """
 
     def __init__(self) -> None:
@@ -47,6 +51,7 @@ class Ear:
         self.text = ""
         self.reasoning = ""
         self.followers = 0
+        self.lost = ""
         self.work: StandingWork | None = None
 
     def take(self, spoken: Spoken) -> bool:
@@ -84,27 +89,39 @@ class Ears:
             yield {agent: stack.enter_context(self._follow(agent)) for agent in dict.fromkeys(agents)}
 
     async def aclose(self) -> None:
-        """Listen to nobody any more. Safe to call twice."""
+        """Listen to nobody any more, not to those either who are followed from now on. Safe to call twice."""
         self._closed = True
         ears, self._ears = tuple(self._ears.values()), {}
         for ear in ears:
             self._end(ear)
+            self._lose(ear, CLOSED)
         await asyncio.gather(*self._ending)
 
     @contextmanager
     def _follow(self, agent: str) -> Generator[Ear]:
-        ear = self._ears.setdefault(agent, Ear())
+        ear = self._ear_at(agent)
         ear.followers += 1
-        if ear.work is None and not self._closed:
-            ear.work = StandingWork(self._listen(agent, ear), f"nobody listens to {agent} for the gateway any more")
         try:
             yield ear
         finally:
             ear.followers -= 1
             if not ear.followers:
-                if self._ears.get(agent) is ear:
+                if self._ears.get(agent) is ear:  # else another one is at the agent by now
                     del self._ears[agent]
                 self._end(ear)
+
+    def _ear_at(self, agent: str) -> Ear:
+        """The one that listens, or a new one: who comes after one that gave up has the agent asked again."""
+        ear = self._ears.get(agent)
+        if ear is not None and not ear.lost:
+            return ear
+        ear = Ear()
+        if self._closed:
+            ear.lost = CLOSED
+            return ear
+        self._ears[agent] = ear
+        ear.work = StandingWork(self._listen(agent, ear), f"nobody listens to {agent} for the gateway any more")
+        return ear
 
     def _end(self, ear: Ear) -> None:
         work, ear.work = ear.work, None
@@ -114,18 +131,35 @@ class Ears:
             ending.add_done_callback(self._ending.discard)
 
     async def _listen(self, agent: str, ear: Ear) -> None:
+        try:
+            await self._hear(agent, ear)
+        except ENDED as error:
+            log.info("the gateway listens to %s no longer: %s", agent, error)
+            self._lose(ear, str(error))
+        except Exception:
+            self._lose(ear, BUG)
+            raise
+
+    async def _hear(self, agent: str, ear: Ear) -> None:
+        """Ask for as long as there may be something to be heard; raises what says that there never will be."""
         pause = RETRY
         while True:
             try:
                 spoken = await self._source.listen(agent, ear.heard, PATIENCE)
-            except ENDED as error:
-                log.info("the gateway listens to %s no longer: %s", agent, error)
-                return
+            except ENDED:
+                raise
             except FleetError:  # it is dead or away, and may come back; that it is, its row says
                 await self._clock.sleep(pause)
                 pause = min(2 * pause, PATIENCE)
                 continue
             pause = RETRY
             if ear.take(spoken):
-                told, self.news = self.news, asyncio.Event()
-                told.set()
+                self._wake()
+
+    def _lose(self, ear: Ear, reason: str) -> None:
+        ear.lost = ear.lost or reason
+        self._wake()
+
+    def _wake(self) -> None:
+        told, self.news = self.news, asyncio.Event()
+        told.set()

@@ -95,12 +95,17 @@ class Encoder:
 
 @dataclass(slots=True)
 class Told:
-    """How far a watcher was told what an agent says: the reply, characters of its text and reasoning, and its end."""
+    """How far a watcher was told what an agent says: the reply, characters of its text and reasoning, and its end.
+
+    Attributes:
+        lost: It was told that nobody listens to the agent any more.
+    """
 
     reply: str = ""
     text: int = 0
     reasoning: int = 0
     over: bool = True
+    lost: bool = False
 
 
 def deltas(ears: Mapping[str, Ear], told: dict[str, Told]) -> str:
@@ -108,7 +113,19 @@ def deltas(ears: Mapping[str, Ear], told: dict[str, Told]) -> str:
 
     They have no number: a browser that comes again is told the reply from its beginning.
     """
-    return "".join(delta(agent, ear, told.setdefault(agent, Told())) for agent, ear in ears.items())
+    parts: list[str] = []
+    for agent, ear in ears.items():
+        known = told.setdefault(agent, Told())
+        parts += [delta(agent, ear, known), unheard(agent, ear, known)]
+    return "".join(parts)
+
+
+def unheard(agent: str, ear: Ear, told: Told) -> str:
+    """The event, once, of an agent to whom nobody listens any more."""
+    if told.lost or not ear.lost:
+        return ""
+    told.lost = True
+    return frame("unheard", encoded({"agent": agent, "reason": ear.lost}))
 
 
 def delta(agent: str, ear: Ear, told: Told) -> str:
@@ -134,24 +151,29 @@ async def stream(
     it on is `feed.watching()` meanwhile.
     """
     with feed.ears.following(follow) as ears:
-        cursor, told = Cursor(after), dict[str, Told]()
+        cursor, told, trouble = Cursor(after), dict[str, Told](), ""
         yield f"retry: {RETRY_MS}\n\n"
-        silent = clock.monotonic() + HEARTBEAT
+        due = clock.monotonic() + HEARTBEAT
         while True:
             news, said = feed.news, feed.ears.news  # before they are read: what comes later sets them
             text, cursor = encoder.next(feed.view, cursor)
             text += deltas(ears, told)
-            if not text and feed.over:
-                yield frame("over", encoded({"reason": feed.over}))
-                return
-            if not text and clock.monotonic() >= silent:
-                text = ": nothing new\n\n"
+            if feed.trouble != trouble:
+                trouble = feed.trouble
+                text += frame("trouble", encoded({"reason": trouble}))
             if text:
                 yield text
-                silent = clock.monotonic() + HEARTBEAT
+                due = clock.monotonic() + HEARTBEAT
+            elif feed.over:
+                yield frame("over", encoded({"reason": feed.over}))
+                return
             else:
-                left = silent - clock.monotonic()
-                await first_of(news.wait(), clock.sleep(left), *([said.wait()] if follow else []))
+                quiet = due - clock.monotonic()  # what others are told puts it off no further
+                if quiet > 0:
+                    await first_of(news.wait(), clock.sleep(quiet), *([said.wait()] if follow else []))
+                else:
+                    yield ": nothing new\n\n"
+                    due = clock.monotonic() + HEARTBEAT
 
 
 def frame(event: str, data: str, number: int | None = None) -> str:

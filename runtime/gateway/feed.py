@@ -38,6 +38,11 @@ PATIENCE = 20.0
 RETRY = 1.0
 """Seconds until somebody who did not answer is asked again."""
 
+LONGEST_RETRY = 30.0
+"""Seconds until it is tried again to read where that met a bug: each further time twice as many, up to these."""
+
+BUG = "this is a bug in Amrita Fleet: the log of the gateway's process says more"
+
 NOTICES, ROWS = "notices", "rows"
 """What is read, each by a reader of its own."""
 
@@ -160,9 +165,11 @@ class Feed:
         await first_of(self._happened.wait(), self._clock.sleep(QUIET_PACE))
 
     async def _read_on(self, what: str, once: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        pause = RETRY
         while not self.over:
             try:
                 await once()
+                pause = RETRY
             except OVER as error:
                 self._end(str(error))
             except FleetError as error:
@@ -170,8 +177,10 @@ class Feed:
                 self._tell_trouble(what, str(error))
                 await self._clock.sleep(RETRY)
             except Exception:
-                self._end("the gateway can read the fleet no longer, for a bug of which its log says more")
-                raise
+                log.exception("the gateway cannot read the %s of its fleet, and tries again", what)
+                self._tell_trouble(what, BUG)
+                await self._clock.sleep(pause)
+                pause = min(2 * pause, LONGEST_RETRY)
 
     def _tell_trouble(self, what: str, reason: str) -> None:
         if reason != self._troubles.get(what, ""):

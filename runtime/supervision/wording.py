@@ -196,7 +196,7 @@ def quarantine(agent: AgentId, deaths: tuple[Death, ...], policy: RestartPolicy)
 def quarantined(deaths: tuple[Death, ...], policy: RestartPolicy) -> str:
     """The same in short, for its row."""
     period = plural(policy.period, "second")
-    return whole(f"quarantined: it died {times(len(deaths))} within {period}, the last time of {deaths[-1].reason}")
+    return whole(f"quarantined: it died {times(len(deaths))} within {period}, the last time: {deaths[-1].reason}")
 
 
 def times(number: int) -> str:

@@ -14,6 +14,6 @@ def processes_of(actor: type) -> set[int]:
 def title(process: Path) -> str:
     """What a process is called."""
     try:
-        return process.read_text()
+        return process.read_bytes().decode(errors="replace")
     except OSError:  # it has just ended
         return ""

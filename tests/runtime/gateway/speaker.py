@@ -1,5 +1,7 @@
 """A source with one agent, whose words a test says."""
 
+import asyncio
+
 from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.insight import Heard, Insight, Said, Spoken
 from amrita_fleet.protocols.notices import Notice, NoticeType
@@ -16,7 +18,10 @@ class Speaker(RecordedSource):
 
     Attributes:
         asked: How many questions for what she says are under way.
+        failure: What such a question raises; None: it is answered.
     """
+
+    failure: Exception | None = None
 
     def __init__(self) -> None:
         self.speech = Speech(Incarnation(1), SystemClock())
@@ -28,7 +33,11 @@ class Speaker(RecordedSource):
     async def look(self, agent: str) -> Insight:
         return Insight(AgentId(agent), 1, transcript=self.said)
 
-    async def listen(self, agent: str, heard: Heard, wait: float) -> Spoken:  # noqa: ARG002  there is one agent
+    async def listen(self, agent: str, heard: Heard, wait: float) -> Spoken:
+        if agent != ANA:  # nobody else ever says anything
+            await asyncio.Event().wait()
+        if self.failure is not None:
+            raise self.failure
         self.asked += 1
         try:
             return await self.speech.listen(heard, wait)

@@ -6,11 +6,9 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from amrita_fleet.protocols.errors import FleetError
-from amrita_fleet.protocols.insight import Heard, Spoken
 from amrita_fleet.protocols.providers.base import Delta
-from amrita_fleet.runtime.clock import SystemClock, VirtualClock
-from amrita_fleet.runtime.errors import AgentUnknown, ChannelClosed, FleetClosed, PeerUnreachable
+from amrita_fleet.runtime.clock import SystemClock
+from amrita_fleet.runtime.errors import AgentUnknown, FleetClosed
 from amrita_fleet.runtime.gateway.ears import Ears
 from amrita_fleet.runtime.gateway.errors import NotRecorded
 from amrita_fleet.runtime.gateway.events import Told, deltas
@@ -70,50 +68,53 @@ async def test_a_watcher_is_told_each_piece_once_without_a_number_and_a_new_repl
                 assert '"begins":true,"text":"","reasoning":"","over":false' in deltas(heard, told)
 
 
-class Gone(Speaker):
-    """A source whose agent is not there, for one reason or another."""
-
-    def __init__(self, reason: FleetError) -> None:
-        super().__init__()
-        self.reason = reason
-        self.questions = 0
-
-    async def listen(self, agent: str, heard: Heard, wait: float) -> Spoken:  # noqa: ARG002
-        self.questions += 1
-        raise self.reason
-
-
 @pytest.mark.parametrize(
-    ("reason", "questions"),
+    "failure",
     [
-        (AgentUnknown(name="ana"), 1),
-        (FleetClosed(fleet="house", stage="closed"), 1),
-        (FleetTaken(fleet="house"), 1),
-        (NotRecorded(fleet="house", what="what models say"), 1),
-        (ChannelClosed(agent="ana", reason="it died"), 4),
-        (PeerUnreachable(agent="ana", reason="it is away"), 4),
+        AgentUnknown(name="ana", near=()),
+        FleetClosed(fleet="house", stage="closed"),
+        FleetTaken(fleet="house"),
+        NotRecorded(fleet="house", what="what its agents say"),
+        ZeroDivisionError(),
     ],
+    ids=lambda failure: type(failure).__name__,
 )
-async def test_who_may_come_back_is_asked_again_and_who_will_not_is_not(reason: FleetError, questions: int) -> None:
-    source, clock = Gone(reason), VirtualClock()
-    ears = Ears(source, clock)
-    with ears.following(["ana"]):
-        await clock.advance(10)
-        assert source.questions == questions
-    await ears.aclose()
+async def test_where_nothing_will_ever_be_heard_it_is_given_up_and_followers_are_told_once(failure: Exception) -> None:
+    async with listening() as (source, ears):
+        source.failure = failure
+        told: dict[str, Told] = {}
+        with ears.following(["ana"]) as heard:
+            while not heard["ana"].lost:
+                await ears.news.wait()
+            said = deltas(heard, told)
+            assert said.startswith('event: unheard\ndata: {"agent":"ana","reason":"')
+            assert ("bug" in said) == isinstance(failure, ZeroDivisionError)
+            assert deltas(heard, told) == ""
 
 
-async def test_after_the_end_nobody_is_listened_to_and_who_leaves_late_takes_nobody_elses_ear() -> None:
-    source, clock = Gone(PeerUnreachable(agent="ana", reason="it is away")), VirtualClock()
-    ears = Ears(source, clock)
-    late = ears.following(["ana"])
-    late.__enter__()
-    await clock.advance(0)
-    await ears.aclose()
-    asked = source.questions
-    with ears.following(["ana"]) as one:
-        late.__exit__(None, None, None)
-        with ears.following(["ana"]) as other:
-            assert one["ana"] is other["ana"]
-        await clock.advance(60)
-    assert source.questions == asked
+async def test_who_comes_after_it_was_given_up_has_it_asked_anew_and_keeps_that_when_the_others_leave() -> None:
+    async with listening() as (source, ears):
+        source.failure = AgentUnknown(name="ana", near=())
+        earlier = ears.following(["ana"])
+        with earlier as given_up:
+            while not given_up["ana"].lost:
+                await ears.news.wait()
+            source.failure = None
+            later = ears.following(["ana"])
+            heard = later.__enter__()
+        with source.speech.reply() as take:
+            take(Delta("Three."))
+            while heard["ana"].text != "Three.":
+                await ears.news.wait()
+        with ears.following(["ana"]) as same:
+            assert same["ana"] is heard["ana"]
+        later.__exit__(None, None, None)
+
+
+async def test_nobody_is_listened_to_once_it_is_closed() -> None:
+    async with listening() as (source, ears):
+        await ears.aclose()
+        with ears.following(["ana"]) as heard:
+            await asyncio.sleep(0)
+            assert heard["ana"].lost == "the gateway is closed"
+            assert source.asked == 0

@@ -13,8 +13,6 @@ from amrita_fleet.protocols.ids import AgentId, Incarnation
 from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.providers.base import Delta
 from amrita_fleet.runtime.clock import VirtualClock
-from amrita_fleet.runtime.gateway.app import Streams
-from amrita_fleet.runtime.gateway.errors import TooManyWatchers
 from amrita_fleet.runtime.gateway.events import HEARTBEAT, Cursor, Encoder, stream
 from amrita_fleet.runtime.gateway.feed import Feed
 from amrita_fleet.runtime.gateway.source import SystemSource
@@ -119,6 +117,15 @@ async def test_more_watchers_than_there_may_be_are_asked_to_come_again(monkeypat
         assert (found.status_code, found.json()["help"]) == (503, "docs/troubleshooting.md#toomanywatchers")
 
 
+async def test_pages_that_are_open_are_no_event_streams(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("amrita_fleet.runtime.gateway.app.MOST_WATCHERS", 1)
+    async with house() as at:
+        for _ in range(2):
+            (await at.client.get("/", headers={"Accept": "text/html"})).raise_for_status()
+        async with watching(at) as coming:
+            await anext(coming)
+
+
 async def test_no_more_watch_than_may_however_many_ask_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("amrita_fleet.runtime.gateway.app.MOST_WATCHERS", 2)
     async with house() as at, asyncio.timeout(30):
@@ -186,42 +193,26 @@ async def test_while_nothing_happens_a_comment_says_that_the_connection_lives() 
             await anext(watched)
 
 
-async def test_what_an_agent_says_that_others_follow_puts_off_nobodys_comment() -> None:
+@pytest.mark.parametrize("follow", [(), ("bob",)])
+async def test_what_somebody_elses_agent_says_puts_no_comment_off(follow: tuple[str, ...]) -> None:
     clock, source = VirtualClock(), Speaker()
     feed = Feed(source, clock)
     await feed.open()
-    watched = stream(feed, Encoder(), 0, clock)
-    while "event: fleet" not in await anext(watched):
-        pass
-    beat = asyncio.ensure_future(anext(watched))
-    with feed.ears.following(["ana"]) as heard, source.speech.reply() as take:
+    with feed.ears.following(["ana"]) as ears, source.speech.reply() as take:
+        watched = stream(feed, Encoder(), 0, clock, follow)
+        while "event: fleet" not in await anext(watched):
+            pass
+        beat = asyncio.ensure_future(anext(watched))
         await clock.advance(HEARTBEAT - 1)
         take(Delta("Three."))
-        async with asyncio.timeout(30):
-            while not heard["ana"].text:
-                await feed.ears.news.wait()
+        while not ears["ana"].text:
+            await feed.ears.news.wait()
         assert not beat.done()
         await clock.advance(1)
+        assert beat.done()
         assert await beat == ": nothing new\n\n"
-    await watched.aclose()
+        await watched.aclose()
     await feed.aclose()
-
-
-async def test_pages_that_are_open_take_no_streams_place(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("amrita_fleet.runtime.gateway.app.MOST_WATCHERS", 1)
-    feed = Feed(Speaker(), VirtualClock())
-    streams = Streams(feed)
-    with feed.watching(), feed.watching():
-        first = streams.another(nothing())
-    with streams.sent(), pytest.raises(TooManyWatchers):
-        streams.another(nothing())
-    assert type(streams.another(nothing())) is type(first)
-
-
-async def nothing() -> AsyncGenerator[str, None]:
-    """A stream without events."""
-    return
-    yield
 
 
 async def test_however_many_watch_the_fleet_is_asked_once(monkeypatch: pytest.MonkeyPatch) -> None:

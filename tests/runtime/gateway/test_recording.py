@@ -21,8 +21,6 @@ from amrita_fleet.protocols.notices import Notice, NoticeType
 from amrita_fleet.protocols.providers.script import call, say
 from amrita_fleet.protocols.providers.scripted import scripted
 from amrita_fleet.runtime.cli.app import run_command
-from amrita_fleet.runtime.cli.errors import InputInvalid
-from amrita_fleet.runtime.cli.record import written
 from amrita_fleet.runtime.cli.status import Status
 from amrita_fleet.runtime.clock import VirtualClock
 from amrita_fleet.runtime.errors import NumberInvalid
@@ -275,56 +273,6 @@ async def test_a_gateway_shows_a_recording_as_a_fleet_and_has_no_levers() -> Non
             assert "cannot be changed" in refused.json()["error"]
         assert (await client.get("/api/receipts/ana/x")).status_code == httpx.codes.NOT_FOUND
     await gateway.aclose()
-
-
-async def test_a_fleet_is_recorded_as_it_goes_on(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    async with Fleet("house", system="local") as fleet, asyncio.timeout(30):
-        recording = asyncio.create_task(written(fleet, path))
-        await fleet.spawn(Agent(preset=scripted(say("Good."))), ["ana"])
-        await (await fleet.start("ana", "How is it?")).outcome()
-        while True:
-            if path.exists() and '"finished"' in path.read_text():
-                break
-            await asyncio.sleep(0.02)
-        recording.cancel()
-        await asyncio.gather(recording, return_exceptions=True)
-        found = Recording.read(path)
-        assert found.fleet == "house"
-        assert [each.number for each in found.notices] == list(range(1, len(found.notices) + 1))
-        with pytest.raises(InputInvalid, match="cannot be made"):
-            await written(fleet, path)
-
-
-FULL = """
-import asyncio, resource, sys
-from pathlib import Path
-from amrita_fleet import Agent, Fleet
-from amrita_fleet.protocols.providers.scripted import say, scripted
-from amrita_fleet.runtime.cli.errors import RecordingCut
-from amrita_fleet.runtime.cli.record import written
-
-async def main():
-    async with Fleet("house", system="local") as fleet:
-        resource.setrlimit(resource.RLIMIT_FSIZE, (1_000, 1_000))
-        recording = asyncio.create_task(written(fleet, Path(sys.argv[1])))
-        await fleet.spawn(Agent(preset=scripted(say("Good."))), ["ana", "bob", "eve", "dora"])
-        try:
-            await recording
-        except RecordingCut as error:
-            print(error, error.last)
-
-asyncio.run(main())
-"""
-
-
-def test_a_disk_that_is_full_is_told_in_a_sentence_and_what_is_recorded_is_whole(tmp_path: Path) -> None:
-    path = tmp_path / "file"
-    ran = subprocess.run([sys.executable, "-c", FULL, str(path)], capture_output=True, text=True, check=True)
-    last = Recording.read(path).notices[-1].number
-    assert last > 1
-    told = f"The recording '{path}' can be written no further: File too large; it is whole up to notice {last}."
-    assert ran.stdout.splitlines()[-1].startswith(told)
 
 
 async def test_the_command_shows_what_happened_and_how_the_agents_were(

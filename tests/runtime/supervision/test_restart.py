@@ -138,7 +138,7 @@ def test_a_quarantine_lists_of_what_the_agent_died_and_its_row_says_so_and_the_l
         "ana died 3 times within 30 seconds, and may be restarted twice; it stays dead until it is spawned anew. "
         "It died of: out of memory; killed (twice)."
     )
-    assert house.supervisor.find(ANA).note == "quarantined: it died 3 times within 30 seconds, the last time of killed."
+    assert house.supervisor.find(ANA).note == "quarantined: it died 3 times within 30 seconds, the last time: killed."
 
 
 def test_a_temporary_agent_is_never_restarted_and_that_is_no_quarantine() -> None:
