@@ -52,9 +52,15 @@ def facts(row: AgentStatus) -> tuple[tuple[str, str], ...]:
 def letter_rows(letters: Iterable[Letter]) -> list[dict[str, Any]]:
     """A row for each message that waits: `at` in Unix seconds."""
     return [
-        {"id": each.id, "sender": each.sender, "kind": each.kind, "at": each.created, "text": each.body[:LONGEST]}
+        {"id": each.id, "sender": each.sender, "kind": each.kind, "at": each.created, "text": shown(each)}
         for each in letters
     ]
+
+
+def shown(letter: Letter) -> str:
+    """As much of its text as there is room for, and how much that leaves out."""
+    left = max(0, len(letter.body) - LONGEST) + letter.cut
+    return f"{letter.body[:LONGEST]} ... ({left:,} characters more)" if left else letter.body
 
 
 def unread_rows(unread: Iterable[Unread], recipient: str) -> list[dict[str, Any]]:

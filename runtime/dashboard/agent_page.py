@@ -70,6 +70,9 @@ def inside(seat: Seat, name: str) -> None:
 
     async def look() -> None:
         nonlocal known
+        for pane in panes:
+            if isinstance(pane, TranscriptPane):
+                pane.listen(seen=seen() == TRANSCRIPT)
         told = seat.chronicle.told(name)
         now = (told[-1].number if told else 0, seat.view.rows.find(name))
         if seen() not in {TRANSCRIPT, MAILBOX} or now == known:
@@ -78,6 +81,7 @@ def inside(seat: Seat, name: str) -> None:
         try:
             insight = await seat.source.look(name)
         except FleetError as error:
+            known = None  # it is asked again, although nothing new is told of it
             for pane in panes:
                 pane.fail(str(error))
             return

@@ -1,9 +1,12 @@
 """What a fleet's notices come to for its pages. Pure; notices go in in order."""
 
 from collections import deque
+from collections.abc import Iterable
 from dataclasses import dataclass
 
+from ...protocols.approval import Approval
 from ...protocols.ids import AgentId
+from ...protocols.messages import Json
 from ...protocols.notices import Notice, NoticeType
 from .alerts_model import is_alert
 from .correspondence import Correspondence
@@ -43,6 +46,7 @@ class Chronicle:
         spent_by: The same, of each agent that has spent something.
         mail: Who writes to whom.
         waiting: Calls that wait for a person, by the id under which they are answered.
+        answered: How many notices were taken in that may have ended somebody's waiting.
         asking: Who needs more than a limit leaves, with the notice that says so.
     """
 
@@ -54,6 +58,7 @@ class Chronicle:
         self.spent_by: dict[AgentId, list[Spent]] = {}
         self.mail = Correspondence()
         self.waiting: dict[str, Notice] = {}
+        self.answered = 0
         self.asking: dict[AgentId, Notice] = {}
         self._told: dict[AgentId, deque[Notice]] = {}
 
@@ -74,11 +79,18 @@ class Chronicle:
             case NoticeType.TOOL, "approval":
                 self.waiting[str(notice.data.get("id", ""))] = notice
             case NoticeType.TOOL, "approved" | "refused":
+                self.answered += 1
                 self.waiting.pop(str(notice.data.get("id", "")), None)
             case NoticeType.BUDGET, "asked" | "paused":
                 self.asking[notice.agent] = notice
             case _:
                 self._over(notice)
+
+    def wait_for(self, pending: Iterable[Approval], last: int) -> None:
+        """Know which calls waited for a person when the notice numbered `last` was the newest; later ones stay."""
+        later = {key: notice for key, notice in self.waiting.items() if notice.number > last}
+        then = {each.id: self.waiting.get(each.id) or asked(each) for each in pending}
+        self.waiting = then | later
 
     def _over(self, notice: Notice) -> None:
         """Forget what an agent waited for, where it waits no longer."""
@@ -86,6 +98,7 @@ class Chronicle:
         dead = kind == (NoticeType.AGENT, "died") and not notice.data.get("restarts")
         ended = dead or (notice.type == NoticeType.AGENT and notice.extra_type in LAST_RUN)
         if ended or kind == (NoticeType.RUN, "finished"):
+            self.answered += 1
             for key in [key for key, each in self.waiting.items() if each.agent == notice.agent]:
                 del self.waiting[key]
         if ended or kind in {(NoticeType.RUN, "finished"), (NoticeType.AGENT, "resumed")}:
@@ -98,6 +111,16 @@ class Chronicle:
         tokens = count(notice, "prompt") + count(notice, "completion")
         rise(self.spent, notice.at, tokens, POINTS)
         rise(self.spent_by.setdefault(notice.agent, []), notice.at, tokens, POINTS_EACH)
+
+
+def asked(approval: Approval) -> Notice:
+    """What was told when this call was asked for, as far as the call itself tells."""
+    facts: dict[str, Json] = {"id": approval.id, "tool": approval.tool, "arguments": approval.arguments}
+    facts["reason"] = approval.reason
+    run, step = approval.run, approval.step
+    return Notice(
+        NoticeType.TOOL, "approval", approval.agent, str(approval), run=run, step=step, data=facts, at=approval.since
+    )
 
 
 def rise(points: list[Spent], at: float, tokens: int, kept: int) -> None:

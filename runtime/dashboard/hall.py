@@ -124,6 +124,7 @@ class SeatedPages:
 
     async def aclose(self) -> None:
         """Show no more."""
+        await self._seat.aclose()
         await HALL.leave()
 
 
@@ -134,7 +135,9 @@ async def open_pages(source: FleetSource, feed: Feed, clock: Clock) -> SeatedPag
         DashboardElsewhere: Another event loop of this process serves some.
     """
     await HALL.enter()
-    return SeatedPages(Seat(source, feed, clock))
+    seat = Seat(source, feed, clock)
+    seat.open()
+    return SeatedPages(seat)
 
 
 def seat_of(request: Request) -> Seat:

@@ -178,4 +178,5 @@ def answer_lever(seat: Seat, approval: str, call: str) -> None:
 
     ask = ask_first(f"Let {call} run, as it is written on the card? What it does may not be undone.", "Allow", allow)
     ui.button("Allow", icon="check", on_click=ask).props("color=positive")
-    ui.button("Refuse", icon="close", on_click=refuse).props("outline color=negative")
+    ask = ask_first(f"Refuse {call}? The model reads that, and why.", "Refuse", refuse, colour="negative")
+    ui.button("Refuse", icon="close", on_click=ask).props("outline color=negative")

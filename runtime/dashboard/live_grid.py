@@ -27,15 +27,22 @@ SIZED = "e => e.api.setColumnsVisible({fields}, e.clientWidth >= 560)"
 
 
 SCRIPT = """<script>
+window.afQueues = {};
 window.afChange = (id, news) => {
-  const api = getElement(id)?.api;
-  if (!api) { setTimeout(() => afChange(id, news), 200); return; }
+  const queue = afQueues[id] ??= [];
+  queue.push(news);
+  if (queue.length === 1) afApply(id);
+};
+window.afApply = id => {
+  const api = getElement(id)?.api, queue = afQueues[id];
+  if (!api) { setTimeout(() => afApply(id), 200); return; }
   const whole = part => { const node = api.getRowNode(part.id); return node ? [{...node.data, ...part}] : []; };
-  api.applyTransaction({...news, update: news.update.flatMap(whole)});
+  for (const news of queue) api.applyTransaction({...news, update: news.update.flatMap(whole)});
+  queue.length = 0;
 };
 </script>"""
-"""Has a table take in what has changed: rows that came or went, and fields of others. One that is not there yet gets it
-as soon as it is."""
+"""Has a table take in what has changed: rows that came or went, and fields of others. One that is not there yet gets
+all of it, in order, as soon as it is."""
 
 
 class LiveGrid:

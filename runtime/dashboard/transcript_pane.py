@@ -1,5 +1,7 @@
 """The transcript of one agent, and what its model says at the moment. All of it is shown as text, never as markup."""
 
+from contextlib import ExitStack
+
 from nicegui import ui
 
 from ...protocols.insight import NOTHING, Insight, Said
@@ -35,38 +37,58 @@ class TranscriptPane:
     def show(self, seen: Insight) -> None:
         """Show how it is now; of one that only went on, only the new part is made."""
         before, self._shown = self._shown, seen
-        if before is not None and (seen.transcript, seen.earlier) == (before.transcript, before.earlier):
-            return
-        known = () if before is None else before.transcript
-        goes_on = before is not None and seen.earlier == before.earlier and seen.transcript[: len(known)] == known
-        if not goes_on:
-            self._turns.clear()
-        with self._turns:
-            for said in seen.transcript[len(known) if goes_on else 0 :]:
-                turn(self._name, said)
-        self._live.settled()
         more = f"{seen.earlier:,} older messages are not shown." if seen.earlier else ""
         self._tell(more if seen.transcript else "Nothing has been said yet.")
         self._scroll.set_visibility(True)
+        self._live.settled()
+        if before is not None and (seen.transcript, seen.earlier) == (before.transcript, before.earlier):
+            return
+        gone, kept = common(before, seen)
+        for _ in range(gone):
+            self._turns.remove(0)
+        with self._turns:
+            for said in seen.transcript[kept:]:
+                turn(self._name, said)
 
     def fail(self, reason: str) -> None:
-        """Say why there is nothing to show, or nothing newer."""
-        self._shown = None
+        """Say why there is nothing newer to show."""
         self._tell(reason)
+
+    def listen(self, *, seen: bool) -> None:
+        """Follow what the model says only while somebody sees it."""
+        self._live.listen(seen=seen)
 
     def _tell(self, text: str) -> None:
         self._told.set_text(text)
         self._told.set_visibility(bool(text))
 
 
+def common(before: Insight | None, now: Insight) -> tuple[int, int]:
+    """What of a transcript that is shown is shown later too.
+
+    Returns:
+        How many of its oldest elements are not, and how many of the new one's are there already.
+    """
+    if before is None:
+        return 0, 0
+    shown = before.transcript
+    gone = min(max(0, now.earlier - before.earlier), len(shown))
+    rest = shown[gone:]
+    if now.earlier >= before.earlier and now.transcript[: len(rest)] == rest:
+        return gone, len(rest)
+    return len(shown), 0
+
+
 class LiveReply:
     """What the model says now, until the transcript has it."""
 
     def __init__(self, seat: Seat, name: str) -> None:
-        """Listen for as long as the page is open."""
-        following = seat.feed.ears.following([name])
-        self._ear: Ear = following.__enter__()[name]
-        ui.context.client.on_delete(lambda: following.__exit__(None, None, None))
+        """Listen to nobody yet."""
+        self._ears = seat.feed.ears
+        self._name = name
+        self._following: ExitStack | None = None
+        self._ear: Ear | None = None
+        ui.context.client.on_delete(lambda: self.listen(seen=False))
         self._seen = NOTHING
         with ui.element("div").classes("af-turn af-assistant af-live").props("aria-live=off") as self._card:
             ui.label(f"{name} is answering").classes("af-label")
@@ -76,14 +98,23 @@ class LiveReply:
         self._card.set_visibility(False)
         ui.timer(LIVE_PACE, self._look)
 
+    def listen(self, *, seen: bool) -> None:
+        """Follow the agent while somebody sees this, and else do not."""
+        if seen and self._following is None:
+            self._following = ExitStack()
+            self._ear = self._following.enter_context(self._ears.following([self._name]))[self._name]
+        elif not seen and self._following is not None:
+            self._following.close()
+            self._following = None
+
     def settled(self) -> None:
         """What is over is in the transcript now."""
-        if self._ear.heard.over:
+        if self._ear is None or self._ear.heard.over:
             self._card.set_visibility(False)
 
     def _look(self) -> None:
         ear = self._ear
-        if ear.heard == self._seen:
+        if ear is None or ear.heard == self._seen:
             return
         self._seen = ear.heard
         if not ear.heard.over:  # of one that is over before anybody has seen it, the transcript tells

@@ -1,14 +1,17 @@
 """The dashboard's pages in a browser, on both systems: they show a fleet, and their levers move it."""
 
+import asyncio
 import re
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
 from amrita_fleet import Agent, Fleet, Limits, Tool, tool
 from amrita_fleet.protocols.ids import AgentId
 from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.protocols.outcome import Ending
 from amrita_fleet.protocols.providers.script import call, repeat, say
 from amrita_fleet.protocols.providers.scripted import scripted
 from amrita_fleet.runtime.clock import SystemClock
@@ -168,6 +171,60 @@ async def test_a_limit_that_is_raised_on_the_page_lets_an_agent_go_on(make_fleet
             await at.confirm("Set")
             assert (await run.outcome()).text == "Done."
             await at.sees("No agent waits for a higher limit.")
+
+
+async def test_a_call_that_waits_is_refused_with_a_reason_and_one_who_needs_more_is_told_no(
+    make_fleet: MakeFleet,
+) -> None:
+    async with make_fleet() as fleet:
+        model = scripted(call("delete", path="old.txt"), say("It stays."))
+        (eve,) = await fleet.spawn(Agent(preset=model, tools=(delete_tool(),)), ["eve"])
+        few = Limits(tokens=600, on_exhaustion="ask")
+        (fred,) = await fleet.spawn(Agent(preset=scripted(say("Done.")), limit=few), ["fred"])
+        tidying, counting = await eve.start("Tidy up."), await fred.start("Count all apples.")
+        async with window(fleet) as at:
+            await at.open("/alerts")
+            await at.sees('{"path":"old.txt"}')
+            await at.press("Refuse")
+            await at.confirm("Refuse")
+            assert (await tidying.outcome()).text == "It stays."
+            await at.sees("No call waits for you.")
+            await at.open("/budgets")
+            await at.press("Grant no more")
+            await at.confirm("Grant no more")
+            assert (await counting.outcome()).ending is not Ending.ANSWERED
+            await at.sees("No agent waits for a higher limit.")
+
+
+async def test_agents_are_filtered_sorted_killed_and_stopped_all_at_once(make_fleet: MakeFleet, tmp_path: Path) -> None:
+    async with make_fleet(journal=tmp_path / "journal") as fleet:
+        await fleet.spawn(Agent(preset=scripted(say("Good."))), ["ana", "bob", "cem"])
+        async with window(fleet) as at:
+            cells = at.page.locator(".ag-cell[col-id=id]")
+            await expect(cells).to_have_text(["ana", "bob", "cem"], timeout=PATIENCE_MS)
+            name = at.page.get_by_role("columnheader", name="Agent").first
+            await name.click()
+            await expect(at.page.locator(".ag-row[row-index='0'] .ag-cell[col-id=id]")).to_have_text("cem")
+            await name.locator(".ag-header-cell-filter-button").click()
+            await at.page.get_by_label("Filter Value").first.fill("bo")
+            await expect(cells).to_have_text(["bob"], timeout=PATIENCE_MS)
+            before = {row.agent: row.incarnation for row in await fleet.statuses()}
+            await at.open("/agent/bob")
+            await at.press("Kill")
+            await at.confirm("Kill")
+            await expect(at.page.get_by_text("The process of bob was ended.")).to_be_visible(timeout=PATIENCE_MS)
+            async with asyncio.timeout(60):
+                lives = 0
+                async for notice in fleet.notices():
+                    lives += (notice.agent, notice.extra_type) == ("bob", "ready")
+                    if lives == 2:
+                        break
+            assert {row.agent: row.incarnation for row in await fleet.statuses()} == before | {"bob": before["bob"] + 1}
+            await at.open("/")
+            await at.press("Stop all")
+            await at.confirm("Stop all")
+            states = at.page.locator(".ag-cell[col-id=state]")
+            await expect(states).to_have_text(["stopped"] * 3, timeout=PATIENCE_MS)
 
 
 async def test_a_recording_is_called_one_and_has_no_levers() -> None:

@@ -6,18 +6,22 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from amrita_fleet.protocols.amounts import Amount
+from amrita_fleet.protocols.approval import Approval
 from amrita_fleet.protocols.checkin import AgentStatus
-from amrita_fleet.protocols.ids import AgentId, Incarnation
+from amrita_fleet.protocols.ids import AgentId, Incarnation, MessageId, RunId
+from amrita_fleet.protocols.insight import Insight, Letter, Said
 from amrita_fleet.protocols.limits import Limits
 from amrita_fleet.protocols.messages import Json
 from amrita_fleet.protocols.notices import Notice, NoticeType
+from amrita_fleet.runtime.dashboard import agent_model
 from amrita_fleet.runtime.dashboard.agent_model import timeline_rows
-from amrita_fleet.runtime.dashboard.alerts_model import alert_rows, evidence
+from amrita_fleet.runtime.dashboard.alerts_model import LONGEST, alert_rows, evidence
 from amrita_fleet.runtime.dashboard.budgets_model import DRAWN, account_rows, burn_down, joined, members, spending
 from amrita_fleet.runtime.dashboard.chronicle import ALERTS, POINTS, TOLD, Chronicle
 from amrita_fleet.runtime.dashboard.fleet_model import agent_rows, summary
 from amrita_fleet.runtime.dashboard.live_grid import patch
 from amrita_fleet.runtime.dashboard.messages_model import MOST, graph, letter_rows
+from amrita_fleet.runtime.dashboard.transcript_pane import common
 from amrita_fleet.runtime.supervision.account import Account
 
 
@@ -193,3 +197,44 @@ def test_what_is_kept_is_bounded() -> None:
     assert len(told.spent) <= 2 * POINTS
     assert told.spent[-1].tokens == 5 * POINTS - 1
     assert (len(told.alerts), len(told.told("ana"))) == (ALERTS, TOLD)
+
+
+def test_which_calls_wait_is_known_from_the_agents_where_notices_are_missing() -> None:
+    def waits(name: str) -> Approval:
+        return Approval(f"{name}.1.1.5", AgentId(name), RunId("r"), 2, "delete", "{}", "it asks", 5.0)
+
+    told = chronicle(*(notice("tool.approval", agent=each, number=1, id=f"{each}.1.1.5") for each in ("ana", "bob")))
+    told.add(notice("tool.approval", agent="eve", number=7, id="eve.1.1.5"))
+    told.wait_for((waits("bob"), waits("fay")), last=6)
+    assert set(told.waiting) == {"bob.1.1.5", "fay.1.1.5", "eve.1.1.5"}
+    assert told.waiting["fay.1.1.5"].data["arguments"] == "{}"
+
+
+SIZES = ((LONGEST, 0), (LONGEST + 1, 0), (LONGEST + 1_000, 7))
+
+
+def test_a_text_that_is_cut_says_how_much_is_left_out() -> None:
+    letters = [Letter(MessageId(str(cut)), AgentId("ana"), "peer", "x" * size, 1.0, cut) for size, cut in SIZES]
+    assert [row["text"].lstrip("x") for row in agent_model.letter_rows(letters)] == [
+        "",
+        " ... (1 characters more)",
+        " ... (1,007 characters more)",
+    ]
+
+
+TURNS = tuple(Said("user", str(number)) for number in range(12))
+
+
+@given(st.integers(0, 12), st.integers(0, 12), st.integers(0, 12), st.integers(0, 12), st.booleans())
+def test_of_a_transcript_that_went_on_only_what_is_new_is_made(
+    first: int, until: int, later: int, end: int, compacted: bool
+) -> None:
+    def seen(begin: int, stop: int, turns: tuple[Said, ...]) -> Insight:
+        return Insight(AgentId("ana"), 1, transcript=turns[begin:stop], earlier=begin)
+
+    before = seen(first, until, TURNS)
+    now = seen(later, end, tuple(reversed(TURNS)) if compacted else TURNS)
+    gone, kept = common(before, now)
+    assert (*before.transcript[gone:], *now.transcript[kept:]) == now.transcript
+    if not compacted and first <= later <= until <= end:
+        assert (gone, kept) == (later - first, until - later)
