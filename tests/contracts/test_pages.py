@@ -208,7 +208,7 @@ async def test_agents_are_filtered_sorted_killed_and_stopped_all_at_once(make_fl
             await name.locator(".ag-header-cell-filter-button").click()
             await at.page.get_by_label("Filter Value").first.fill("bo")
             await expect(cells).to_have_text(["bob"], timeout=PATIENCE_MS)
-            before = {row.agent: row.incarnation for row in await fleet.statuses()}
+            before = {str(row.agent): int(row.incarnation) for row in await fleet.statuses()}
             await at.open("/agent/bob")
             await at.press("Kill")
             await at.confirm("Kill")
@@ -219,7 +219,8 @@ async def test_agents_are_filtered_sorted_killed_and_stopped_all_at_once(make_fl
                     lives += (notice.agent, notice.extra_type) == ("bob", "ready")
                     if lives == 2:
                         break
-            assert {row.agent: row.incarnation for row in await fleet.statuses()} == before | {"bob": before["bob"] + 1}
+            now = {str(row.agent): int(row.incarnation) for row in await fleet.statuses()}
+            assert now == before | {"bob": before["bob"] + 1}
             await at.open("/")
             await at.press("Stop all")
             await at.confirm("Stop all")
