@@ -76,12 +76,12 @@ class Seat:
         """Notices are missing: which calls wait for a person, the agents know."""
         chronicle = self.chronicle
         try:
-            for _ in range(ASKED):
+            for further in reversed(range(ASKED)):
                 answered, last = chronicle.answered, chronicle.last
                 pending = await self.source.approvals()
                 self.catch_up()
-                if chronicle.answered == answered:
-                    break
-            chronicle.wait_for(pending, last)
+                if not further or chronicle.answered == answered:
+                    chronicle.wait_for(pending, last)
+                    return
         except FleetError as error:
             log.warning("calls that wait for a person may be missing on the pages: %s", error)
