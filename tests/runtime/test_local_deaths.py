@@ -73,5 +73,5 @@ async def test_an_agent_that_dies_too_often_is_quarantined_and_the_notice_says_o
             True,
         ]
         (row,) = await house.system.statuses()
-        told = f"quarantined: it died twice within 6,000 seconds, the last time: {deaths[-1]['reason']}"
-        assert (row.phase, row.incarnation, row.note) == ("dead", 2, told)
+        shown = f"quarantined: it died twice within 6,000 seconds, the last time: {deaths[-1]['reason']}"
+        assert (row.phase, row.incarnation, row.note) == ("dead", 2, shown)
